@@ -1,0 +1,383 @@
+"""Compiled keyed functions: ChaCha20 blocks, SipHash-2-4 digests and sampling by keyed priorities.
+
+ChaCha20 is that of RFC 8439 with its counter and nonce taken as one 128-bit address; SipHash-2-4 is that of
+Aumasson and Bernstein (2012), with their 128-bit output for digests and the 64-bit one for priorities.
+"""
+
+import sys
+from typing import Any
+
+import numpy as np
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+from dpsu.compiled import kernel
+
+Words32 = NDArray[np.uint32]
+Words64 = NDArray[np.uint64]
+
+# Blocks are computed sixteen at a time, priorities eight: one in each lane of the vector instructions.
+LANES = 16
+WIDE_LANES = 8
+
+SIGMA = np.array([0x61707865, 0x3320646E, 0x79622D32, 0x6B206574], dtype=np.uint32)
+
+SIP_0 = np.uint64(0x736F6D6570736575)
+SIP_1 = np.uint64(0x646F72616E646F6D)
+SIP_2 = np.uint64(0x6C7967656E657261)
+SIP_3 = np.uint64(0x7465646279746573)
+SIP_128_START = np.uint64(0xEE)
+SIP_128_SECOND = np.uint64(0xDD)
+SIP_STATE = types.UniTuple(types.uint64, 4)  # type: ignore[no-untyped-call]
+
+DIGEST_BYTES = 16
+WORD_BYTES = np.uint64(8)
+LOW_32 = np.uint64(0xFFFFFFFF)
+LOW_8 = np.uint64(0xFF)
+
+DOUBLE_ROUNDS = 10
+COLUMNS = ((0, 4, 8, 12), (1, 5, 9, 13), (2, 6, 10, 14), (3, 7, 11, 15))
+DIAGONALS = ((0, 5, 10, 15), (1, 6, 11, 12), (2, 7, 8, 13), (3, 4, 9, 14))
+QUARTER_ROUNDS = COLUMNS + DIAGONALS
+
+
+def _splat(kind: Any, value: int) -> Any:
+    """A constant of the integer type `kind`, in every lane where it is a vector."""
+    return ir.Constant(kind, [value] * kind.count if isinstance(kind, ir.VectorType) else value)
+
+
+def _chacha_rounds_ir(typing: Any, state: Any) -> Any:
+    """The twenty rounds on a (16, LANES) state in place, as vector instructions.
+
+    Written in the compiler's own terms because it does not find the vectors in a loop over lanes, and takes
+    seconds to find that out.
+    """
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        lanes = ir.VectorType(ir.IntType(32), LANES)
+        array = context.make_array(signature.args[0])(context, builder, arguments[0])
+        rows = builder.bitcast(array.data, lanes.as_pointer())
+        places = [builder.gep(rows, [ir.Constant(ir.IntType(32), row)]) for row in range(16)]
+        with cgutils.for_range(builder, ir.Constant(ir.IntType(64), DOUBLE_ROUNDS)):
+            x = [builder.load(place, align=4) for place in places]
+            for a, b, c, d in QUARTER_ROUNDS:
+                for target, addend, mixed, left in (a, b, d, 16), (c, d, b, 12), (a, b, d, 8), (c, d, b, 7):
+                    x[target] = builder.add(x[target], x[addend])
+                    bits = builder.xor(x[mixed], x[target])
+                    high = builder.shl(bits, _splat(lanes, left))
+                    low = builder.lshr(bits, _splat(lanes, 32 - left))
+                    x[mixed] = builder.or_(high, low)
+            for value, place in zip(x, places, strict=True):
+                builder.store(value, place, align=4)
+        return context.get_dummy_value()
+
+    return types.void(state), build
+
+
+_chacha_rounds: Any = intrinsic(_chacha_rounds_ir)
+
+
+def _load_word_ir(typing: Any, data: Any, start: Any) -> Any:
+    """Eight bytes from `start` on as a little-endian word, in one load that need not be aligned."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array = context.make_array(signature.args[0])(context, builder, arguments[0])
+        place = builder.gep(array.data, [arguments[1]])
+        word = builder.load(builder.bitcast(place, ir.IntType(64).as_pointer()), align=1)
+        return word if sys.byteorder == "little" else builder.bswap(word)
+
+    return types.uint64(data, types.intp), build
+
+
+_load_word: Any = intrinsic(_load_word_ir)
+
+
+@kernel
+def chacha_words(key: Words32, addresses: Words64, first: int, count: int) -> Words64:
+    """Of the ChaCha20 block at each 128-bit address, the 64-bit words `first` to `first + count - 1`.
+
+    `key` has eight words, `addresses` two per row; the standard's block counter is the low half of the first.
+    """
+    n = addresses.shape[0]
+    words = np.empty((n, count), dtype=np.uint64)
+    start = np.empty((16, LANES), dtype=np.uint32)
+    x = np.empty((16, LANES), dtype=np.uint32)
+    for lane in range(LANES):
+        for i in range(4):
+            start[i, lane] = SIGMA[i]
+        for i in range(8):
+            start[4 + i, lane] = key[i]
+        for i in range(4):
+            start[12 + i, lane] = np.uint32(0)
+    for base in range(0, n, LANES):
+        lanes = min(LANES, n - base)
+        for lane in range(lanes):
+            low, high = addresses[base + lane, 0], addresses[base + lane, 1]
+            start[12, lane] = np.uint32(low & LOW_32)
+            start[13, lane] = np.uint32(low >> np.uint64(32))
+            start[14, lane] = np.uint32(high & LOW_32)
+            start[15, lane] = np.uint32(high >> np.uint64(32))
+        for i in range(16):
+            for lane in range(LANES):
+                x[i, lane] = start[i, lane]
+        _chacha_rounds(x)
+        for w in range(count):
+            i = 2 * (first + w)
+            for lane in range(lanes):
+                low32 = np.uint32(x[i, lane] + start[i, lane])
+                high32 = np.uint32(x[i + 1, lane] + start[i + 1, lane])
+                words[base + lane, w] = np.uint64(low32) | (np.uint64(high32) << np.uint64(32))
+    return words
+
+
+def _sip_rounds(builder: Any, v: list[Any], rounds: int) -> None:
+    """Rounds of SipHash on the four words (or vectors of words) of `v`, which are replaced."""
+
+    def rotate(word: Any, left: int) -> Any:
+        high = builder.shl(word, _splat(word.type, left))
+        return builder.or_(high, builder.lshr(word, _splat(word.type, 64 - left)))
+
+    def mix(a: int, b: int, left: int) -> None:
+        v[a] = builder.add(v[a], v[b])
+        v[b] = builder.xor(rotate(v[b], left), v[a])
+
+    for _ in range(rounds):
+        mix(0, 1, 13)
+        mix(2, 3, 16)
+        v[0] = rotate(v[0], 32)
+        mix(2, 1, 17)
+        mix(0, 3, 21)
+        v[2] = rotate(v[2], 32)
+
+
+def _sip_absorb_word(builder: Any, v: list[Any], word: Any) -> None:
+    v[3] = builder.xor(v[3], word)
+    _sip_rounds(builder, v, 2)
+    v[0] = builder.xor(v[0], word)
+
+
+def _sip_absorb_ir(typing: Any, v0: Any, v1: Any, v2: Any, v3: Any, word: Any) -> Any:
+    """The state after one more word of the message."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        *v, word = arguments
+        _sip_absorb_word(builder, v, word)
+        return context.make_tuple(builder, signature.return_type, v)
+
+    return SIP_STATE(*[types.uint64] * 5), build
+
+
+def _sip_finish_ir(typing: Any, v0: Any, v1: Any, v2: Any, v3: Any) -> Any:
+    """The state after the rounds that end a message or, for a long output, its first half."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        v = list(arguments)
+        _sip_rounds(builder, v, 4)
+        return context.make_tuple(builder, signature.return_type, v)
+
+    return SIP_STATE(*[types.uint64] * 4), build
+
+
+_sip_absorb: Any = intrinsic(_sip_absorb_ir)
+_sip_finish: Any = intrinsic(_sip_finish_ir)
+
+
+@kernel
+def _sip_start_128(key: Any) -> Any:
+    return key[0] ^ SIP_0, key[1] ^ SIP_1 ^ SIP_128_START, key[0] ^ SIP_2, key[1] ^ SIP_3
+
+
+@kernel
+def _sip_output_128(v0: Any, v1: Any, v2: Any, v3: Any) -> Any:
+    v0, v1, v2, v3 = _sip_finish(v0, v1, v2 ^ SIP_128_START, v3)
+    first = v0 ^ v1 ^ v2 ^ v3
+    v0, v1, v2, v3 = _sip_finish(v0, v1 ^ SIP_128_SECOND, v2, v3)
+    return first, v0 ^ v1 ^ v2 ^ v3
+
+
+@kernel
+def _last_word(data: Any, start: Any, stop: Any) -> Any:
+    """The up to seven bytes that are left, zeros above them."""
+    size = stop - start
+    if start + 8 <= data.shape[0]:
+        return _load_word(data, start) & ((np.uint64(1) << np.uint64(8 * size)) - np.uint64(1))
+    word = np.uint64(0)
+    for i in range(size):
+        word |= np.uint64(data[start + i]) << np.uint64(8 * i)
+    return word
+
+
+@kernel
+def digest_bytes(offsets: NDArray[np.int64], data: NDArray[np.uint8], key: Words64) -> Words64:
+    """The 128-bit digest of each of the strings `data[offsets[i]:offsets[i + 1]]`, as two words."""
+    n = offsets.shape[0] - 1
+    digests = np.empty((n, 2), dtype=np.uint64)
+    for i in range(n):
+        start, stop = offsets[i], offsets[i + 1]
+        v0, v1, v2, v3 = _sip_start_128(key)
+        while stop - start >= 8:
+            v0, v1, v2, v3 = _sip_absorb(v0, v1, v2, v3, _load_word(data, start))
+            start += 8
+        length = np.uint64(stop - offsets[i]) << np.uint64(56)
+        last = _last_word(data, start, stop) | length
+        v0, v1, v2, v3 = _sip_absorb(v0, v1, v2, v3, last)
+        digests[i, 0], digests[i, 1] = _sip_output_128(v0, v1, v2, v3)
+    return digests
+
+
+@kernel
+def digest_words(rows: Words64, key: Words64) -> Words64:
+    """The 128-bit digest of each row of 64-bit words, read as little-endian bytes."""
+    n, width = rows.shape
+    digests = np.empty((n, 2), dtype=np.uint64)
+    last = (np.uint64(width) * WORD_BYTES) << np.uint64(56)
+    for i in range(n):
+        v0, v1, v2, v3 = _sip_start_128(key)
+        for j in range(width):
+            v0, v1, v2, v3 = _sip_absorb(v0, v1, v2, v3, rows[i, j])
+        v0, v1, v2, v3 = _sip_absorb(v0, v1, v2, v3, last)
+        digests[i, 0], digests[i, 1] = _sip_output_128(v0, v1, v2, v3)
+    return digests
+
+
+def digest_integers(values: NDArray[np.int64], key: Words64) -> Words64:
+    """The 128-bit digest of each integer's eight little-endian bytes."""
+    words = np.ascontiguousarray(values, dtype=np.int64).view(np.uint64)
+    return digest_words(words.reshape(-1, 1), key)
+
+
+def digest_concatenated(columns: list[Words64], key: Words64) -> Words64:
+    """The digest of a composite key: of the digests of its columns, one after the other."""
+    return digest_words(np.hstack(columns), key)
+
+
+def _priorities_ir(typing: Any, key0: Any, key1: Any, halves: Any, start: Any, priorities: Any) -> Any:
+    """SipHash-2-4 under one key of the digests whose halves are the columns of `halves` from `start` on."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        lanes = ir.VectorType(ir.IntType(64), WIDE_LANES)
+
+        def place(argument: int, row: int) -> Any:
+            array = context.make_array(signature.args[argument])(context, builder, arguments[argument])
+            offset = arguments[3]
+            if row:
+                width = builder.extract_value(array.shape, 1)
+                offset = builder.add(offset, builder.mul(width, width.type(row)))
+            return builder.bitcast(builder.gep(array.data, [offset]), lanes.as_pointer())
+
+        def spread(word: Any) -> Any:
+            first = builder.insert_element(ir.Constant(lanes, ir.Undefined), word, ir.IntType(32)(0))
+            return builder.shuffle_vector(
+                first, first, ir.Constant(ir.VectorType(ir.IntType(32), WIDE_LANES), [0] * WIDE_LANES)
+            )
+
+        keys = [spread(arguments[0]), spread(arguments[1])] * 2
+        starts = (SIP_0, SIP_1, SIP_2, SIP_3)
+        v = [builder.xor(key, _splat(lanes, int(word))) for key, word in zip(keys, starts, strict=True)]
+        message = [builder.load(place(2, row), align=8) for row in (0, 1)]
+        for word in (*message, _splat(lanes, DIGEST_BYTES << 56)):
+            _sip_absorb_word(builder, v, word)
+        v[2] = builder.xor(v[2], _splat(lanes, 0xFF))
+        _sip_rounds(builder, v, 4)
+        output = builder.xor(builder.xor(v[0], v[1]), builder.xor(v[2], v[3]))
+        builder.store(output, place(4, 0), align=8)
+        return context.get_dummy_value()
+
+    return types.void(types.uint64, types.uint64, halves, types.intp, priorities), build
+
+
+_priorities: Any = intrinsic(_priorities_ir)
+
+
+@kernel
+def _smallest(values: Any, size: Any, rank: Any, histogram: Any) -> Any:
+    """The value of the given rank (0 is the smallest) among the first `size`, and how many are smaller.
+
+    Radix selection: byte by byte from the top, only the values that share the byte with the one sought stay
+    in `values`. They are keyed hashes, so that two or three bytes leave a single one.
+    """
+    smaller = 0
+    for shift in range(56, -8, -8):
+        histogram[:] = 0
+        for i in range(size):
+            histogram[values[i] >> np.uint64(shift) & LOW_8] += 1
+        byte = 0
+        while smaller + histogram[byte] <= rank:
+            smaller += histogram[byte]
+            byte += 1
+        inside = 0
+        for i in range(size):
+            value = values[i]
+            values[inside] = value
+            inside += (value >> np.uint64(shift) & LOW_8) == byte
+        size = inside
+        if size == 1:
+            break
+    return values[0], smaller
+
+
+def sample_rows(
+    indptr: NDArray[np.int64],
+    items: NDArray[np.int32],
+    user_keys: Words64,
+    item_digests: Words64,
+    max_items: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Cut every row to `max_items` of its items, uniformly without replacement; shorter rows stay whole.
+
+    Of a longer row those items are kept whose priority is smallest, the earlier ones in the row where
+    priorities tie; a priority is SipHash-2-4 of the item's digest under the user's row of `user_keys`. A row
+    keeps its order. `indptr` may be a slice of a longer one: its offsets point into all of `items`, those
+    returned start at 0.
+    """
+    sizes = np.diff(indptr)
+    new_indptr = np.zeros(len(indptr), dtype=np.int64)
+    np.cumsum(np.minimum(sizes, max_items), out=new_indptr[1:])
+    kept = np.empty(new_indptr[-1] + 1, dtype=items.dtype)
+    scratch = np.empty((3, sizes.max(initial=0) + WIDE_LANES), dtype=np.uint64)
+    histogram = np.empty(256, dtype=np.int64)
+    _sample(indptr, items, user_keys, item_digests, max_items, new_indptr, kept, scratch, histogram)
+    return new_indptr, kept[:-1]
+
+
+@kernel
+def _sample(
+    indptr: Any,
+    items: Any,
+    user_keys: Any,
+    item_digests: Any,
+    max_items: Any,
+    new_indptr: Any,
+    kept: Any,
+    scratch: Any,
+    histogram: Any,
+) -> None:
+    """Fill `kept`, which has one place more than is needed, for the loop that fills it writes every item.
+
+    It moves on past the kept ones only: a branch on a random bit costs more than a wasted store.
+    """
+    halves, rest, priorities = scratch[:2], scratch[1], scratch[2]
+    for user in range(indptr.shape[0] - 1):
+        start, size = indptr[user], indptr[user + 1] - indptr[user]
+        place = new_indptr[user]
+        if size <= max_items:
+            for i in range(size):
+                kept[place + i] = items[start + i]
+            continue
+        for i in range(size):
+            halves[0, i] = item_digests[items[start + i], 0]
+            halves[1, i] = item_digests[items[start + i], 1]
+        for i in range(0, size, WIDE_LANES):
+            _priorities(user_keys[user, 0], user_keys[user, 1], halves, i, priorities)
+        for i in range(size):
+            rest[i] = priorities[i]
+        last, smaller = _smallest(rest, size, max_items - 1, histogram)
+        ties = max_items - smaller
+        for i in range(size):
+            kept[place] = items[start + i]
+            tie = (priorities[i] == last) & (ties > 0)
+            ties -= tie
+            place += (priorities[i] < last) | tie
