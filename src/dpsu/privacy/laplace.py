@@ -1,0 +1,168 @@
+"""The ℓ1 family: the paper's Laplace threshold, the release curve that needs none, and one item per user.
+
+A *curve* says with which probability an item of a given total is released. Its parameters are doubles and
+define the ideal curve exactly: `probability_mp` evaluates it to any precision, `probability` to rounding, for
+plans. They are rounded so that the ideal curve keeps (epsilon, delta). Proofs: docs/calibration.md.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsu.errors import InvalidArgument
+from dpsu.privacy.gaussian import check_privacy, largest_over_items, per_item_tail
+
+LARGEST_EPSILON = 500.0
+"""Above it e^epsilon leaves the range of doubles, and no promise is left to calibrate for."""
+
+
+def laplace_threshold(epsilon: float, delta: float, max_items: int, symmetric: bool = True) -> float:
+    """The paper's threshold for Laplace noise of scale 1/epsilon, rounded up.
+
+    The largest w(t) + ln(1 / (2 (1 - (1 - delta)^(1/t)))) / epsilon over t = 1 .. max_items, where w(t) is
+    what each of t new items can get: 1/t from a symmetric rule, 1 from any other (the paper's appendix).
+    """
+    check_privacy(epsilon, delta)
+
+    def bound(first: NDArray[np.float64], last: NDArray[np.float64]) -> NDArray[np.float64]:
+        weight = 1.0 / first if symmetric else np.ones_like(first)
+        return np.asarray(weight - np.log(2.0 * per_item_tail(delta, last)) / epsilon, dtype=np.float64)
+
+    threshold = largest_over_items(bound, max_items)
+    return threshold + 2.0**-50 * (abs(threshold) + 1.0)
+
+
+@dataclass(frozen=True)
+class LaplaceThreshold:
+    """P(x + Laplace(1/epsilon) > rho): noise and a threshold, told as a curve."""
+
+    epsilon: float
+    rho: float
+    kind: Literal["laplace"] = "laplace"
+
+    @property
+    def kappa(self) -> float:
+        """Nothing of the exponential's tail is cut off."""
+        return 0.0
+
+    @property
+    def midpoint(self) -> float:
+        """The total that is released with probability 1/2."""
+        return self.rho
+
+    def probability(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The chance that an item of total x is released."""
+        return _probability(x, self.epsilon, self.kappa, self.rho)
+
+    def probability_mp(self, x: Fraction, bits: int) -> Any:
+        """The same to within 2**-bits, as an mpmath number."""
+        context = _context(_precision(self.epsilon, x, self.rho, bits))
+        return _probability_mp(context, x, self.epsilon, self.kappa, context.mpf(self.rho))
+
+
+@dataclass(frozen=True)
+class ReleaseCurve:
+    """A curve that is (epsilon, delta)-private for every sum of ℓ1-sensitivity 1, new items included.
+
+    With kappa = delta / (e^epsilon - 1) it is kappa (e^(epsilon x) - 1) up to its midpoint, where it is 1/2,
+    and symmetric about it. The doubles epsilon and kappa define the curve: kappa is rounded down, so that the
+    curve's own delta, kappa (e^epsilon - 1), is at most `delta`; the midpoint is the real number they give.
+    """
+
+    epsilon: float
+    delta: float
+    kind: Literal["release"] = "release"
+
+    def __post_init__(self) -> None:
+        check_privacy(self.epsilon, self.delta)
+        if self.epsilon > LARGEST_EPSILON:
+            raise InvalidArgument(
+                f"epsilon is {self.epsilon!r}: above {LARGEST_EPSILON:g} it promises nothing; choose less"
+            )
+
+    @property
+    def kappa(self) -> float:
+        """How much of the exponential's tail is cut off: delta / (e^epsilon - 1), rounded down."""
+        return self.delta / math.expm1(self.epsilon) * (1.0 - 2.0**-50)
+
+    @property
+    def x_h(self) -> float:
+        """The midpoint under the name it has in the proof: ln(1 + 1/(2 kappa)) / epsilon, to rounding."""
+        return math.log1p(0.5 / self.kappa) / self.epsilon
+
+    @property
+    def midpoint(self) -> float:
+        """The total that is released with probability 1/2."""
+        return self.x_h
+
+    def probability(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The chance that an item of total x is released."""
+        return _probability(x, self.epsilon, self.kappa, self.midpoint)
+
+    def probability_mp(self, x: Fraction, bits: int) -> Any:
+        """The same to within 2**-bits, as an mpmath number."""
+        context = _context(_precision(self.epsilon, x, self.midpoint, bits))
+        middle = context.log1p(1 / (2 * context.mpf(self.kappa))) / context.mpf(self.epsilon)
+        return _probability_mp(context, x, self.epsilon, self.kappa, middle)
+
+
+def optimal_single(epsilon: float, delta: float) -> NDArray[np.float64]:
+    """The chance pi(n) to release what n users with one item each hold, for n = 0, 1, .. up to its last rise.
+
+    pi(n+1) = min{e^epsilon pi(n) + delta, 1 - e^-epsilon (1 - pi(n) - delta), 1}, each step rounded down from
+    the exact value at the double before it: these doubles, taken as probabilities, satisfy (epsilon, delta).
+    """
+    check_privacy(epsilon, delta)
+    growth, decay = _exponential(epsilon, up=False), _exponential(-epsilon, up=True)
+    step = Fraction(delta)
+    chances = [0.0]
+    while chances[-1] < 1.0:
+        here = Fraction(chances[-1])
+        risen = _round_down(min(growth * here + step, 1 - decay * (1 - here - step), Fraction(1)))
+        if risen <= chances[-1]:
+            break
+        chances.append(risen)
+    return np.array(chances)
+
+
+def _probability(x: NDArray[np.float64], epsilon: float, kappa: float, middle: float) -> NDArray[np.float64]:
+    above = np.asarray(x, dtype=np.float64) - middle
+    lower = np.maximum(0.0, (kappa + 0.5) * np.exp(-epsilon * np.abs(above)) - kappa)
+    return np.where(above > 0.0, 1.0 - lower, lower)
+
+
+def _context(bits: int) -> Any:
+    """An mpmath context of its own: the precision of the global one is shared by all threads."""
+    import mpmath
+
+    context = mpmath.MPContext()
+    context.prec = bits
+    return context
+
+
+def _probability_mp(context: Any, x: Fraction, epsilon: float, kappa: float, middle: Any) -> Any:
+    above = context.mpf(x.numerator) / x.denominator - middle
+    cut = context.mpf(kappa)
+    lower = max(context.mpf(0), (cut + 0.5) * context.exp(-context.mpf(epsilon) * abs(above)) - cut)
+    return 1 - lower if above > 0 else lower
+
+
+def _precision(epsilon: float, x: Fraction, middle: float, bits: int) -> int:
+    """Enough bits that the exponent, which may be large, is known to well below 2**-bits."""
+    return bits + 32 + math.ceil(math.log2(2.0 + epsilon * (abs(float(x)) + abs(middle))))
+
+
+def _exponential(exponent: float, up: bool) -> Fraction:
+    context = _context(160)
+    mantissa, power = context.frexp(context.exp(context.mpf(exponent)))
+    whole = int(context.floor(context.ldexp(mantissa, 128))) + (1 if up else 0)
+    return Fraction(whole) * Fraction(2) ** (int(power) - 128)
+
+
+def _round_down(value: Fraction) -> float:
+    nearest = float(value)
+    return math.nextafter(nearest, -math.inf) if Fraction(nearest) > value else nearest
