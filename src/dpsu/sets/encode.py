@@ -1,0 +1,269 @@
+"""Dictionary encoding: users and items become numbers in the order in which they first appear.
+
+Encoding goes batch by batch and keeps the distinct values alone, so that the source itself need never be in
+memory. Nothing is shared between two encoders: what one release has seen cannot turn up in another.
+"""
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from polars import selectors as cs
+
+from dpsu.compiled import kernel
+from dpsu.random_kernels import digest_bytes, digest_concatenated, digest_integers
+from dpsu.sets.columns import WHOLE
+
+Codes = NDArray[np.int32]
+Keys = NDArray[np.uint64]
+
+MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
+MIX_2 = np.uint64(0x94D049BB133111EB)
+LOW_32 = np.uint64(0xFFFFFFFF)
+FIRST_SLOTS = 1 << 12
+
+
+@kernel
+def _slot_of(key: Any, slots: Any, distinct: Any, seed: Any) -> Any:
+    """The slot that holds the code of `key`, or the empty one where it belongs."""
+    x = key ^ seed
+    x = (x ^ (x >> np.uint64(30))) * MIX_1
+    x = (x ^ (x >> np.uint64(27))) * MIX_2
+    mask = np.uint64(slots.size - 1)
+    slot = (x ^ (x >> np.uint64(31))) & mask
+    while slots[slot] >= 0 and distinct[slots[slot]] != key:
+        slot = (slot + np.uint64(1)) & mask
+    return slot
+
+
+@kernel
+def fill_slots(slots: Codes, distinct: Keys, known: int, seed: np.uint64) -> None:
+    """Give each of the first `known` keys its slot in an empty table."""
+    for code in range(known):
+        slots[_slot_of(distinct[code], slots, distinct, seed)] = code
+
+
+@kernel
+def assign_codes(
+    keys: Keys, start: int, codes: Codes, slots: Codes, distinct: Keys, known: int, seed: np.uint64
+) -> tuple[int, int]:
+    """Write the codes of the keys from row `start` on; new keys get the next codes.
+
+    Returns the row where a new key found no room, or the end, and how many keys are known by then.
+    """
+    for row in range(start, keys.size):
+        key = keys[row]
+        if row > 0 and key == keys[row - 1]:
+            codes[row] = codes[row - 1]
+            continue
+        slot = _slot_of(key, slots, distinct, seed)
+        if slots[slot] < 0:
+            if known == distinct.size:
+                return row, known
+            slots[slot] = known
+            distinct[known] = key
+            known += 1
+        codes[row] = slots[slot]
+    return keys.size, known
+
+
+@kernel
+def first_rows(codes: Codes, known: int, now_known: int) -> NDArray[np.int64]:
+    """For each code from `known` on, the row where it stands first; new codes appear in ascending order."""
+    rows = np.empty(now_known - known, dtype=np.int64)
+    code = known
+    for row in range(codes.size):
+        if codes[row] == code:
+            rows[code - known] = row
+            code += 1
+    return rows
+
+
+class KeyTable:
+    """64-bit keys, numbered in the order in which they first appear."""
+
+    def __init__(self, seed: int) -> None:
+        self._seed = np.uint64(seed)
+        self._slots = np.full(FIRST_SLOTS, -1, dtype=np.int32)
+        self._distinct = np.empty(FIRST_SLOTS // 2, dtype=np.uint64)
+        self._known = 0
+
+    def __len__(self) -> int:
+        return self._known
+
+    @property
+    def keys(self) -> Keys:
+        """The distinct keys, in the order of their codes."""
+        return self._distinct[: self._known]
+
+    def encode(self, keys: Keys) -> Codes:
+        """The codes of these keys."""
+        keys = keys.view()
+        keys.flags.writeable = False  # as Polars gives them: one kind of array, compiled once
+        codes = np.empty(keys.size, dtype=np.int32)
+        row = 0
+        while row < keys.size:
+            row, self._known = assign_codes(
+                keys, row, codes, self._slots, self._distinct, self._known, self._seed
+            )
+            if row < keys.size:
+                self._grow()
+        return codes
+
+    def _grow(self) -> None:
+        larger = np.empty(4 * self._distinct.size, dtype=np.uint64)
+        larger[: self._known] = self._distinct
+        self._distinct = larger
+        self._slots = np.full(2 * larger.size, -1, dtype=np.int32)
+        fill_slots(self._slots, self._distinct, self._known, self._seed)
+
+
+class WholeColumn:
+    """Integers, booleans, dates and times: the 64 bits of a value are its key."""
+
+    def __init__(self, dtype: pl.DataType, seed: int) -> None:
+        self._dtype = dtype
+        self._physical = pl.Series([], dtype=dtype).to_physical().dtype
+        self._table = KeyTable(seed)
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    def encode(self, column: pl.Series) -> Codes:
+        """The codes of these values."""
+        wide = pl.UInt64 if self._dtype == pl.UInt64 else pl.Int64
+        return self._table.encode(column.to_physical().cast(wide).to_numpy().view(np.uint64))
+
+    def digests(self, digest_key: Keys) -> Keys:
+        """The digest of every distinct value, in the order of their codes."""
+        return digest_integers(self._table.keys.view(np.int64), digest_key)
+
+    def names(self) -> pl.Series:
+        """The distinct values in the type they came in, in the order of their codes."""
+        keys = self._table.keys
+        wide = pl.Series(keys if self._dtype == pl.UInt64 else keys.view(np.int64))
+        return wide.cast(self._physical).cast(self._dtype)
+
+
+def bytes_of(text: pl.Series) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+    """Strings as UTF-8, or binary values: where each begins and ends, and all their bytes."""
+    binary = text.cast(pl.Binary)
+    offsets = np.zeros(len(binary) + 1, dtype=np.int64)
+    np.cumsum(binary.bin.size().to_numpy(), out=offsets[1:])
+    return offsets, binary.cast(pl.List(pl.UInt8)).explode(empty_as_null=False).to_numpy()
+
+
+class TextColumn:
+    """Strings, bytes and what is best told apart as text: the key is a 64-bit hash, and every row is checked.
+
+    Two values with one hash would be taken for one item, released for the holders of both. So each row is
+    compared with the value its code stands for; should that fail, the hash gets another seed.
+    """
+
+    def __init__(self, dtype: pl.DataType, seed: int) -> None:
+        # A categorical type carries all its categories, released or not: strings come back instead.
+        categorical = isinstance(dtype, pl.Categorical | pl.Enum) or dtype == pl.Null
+        self._dtype = pl.String() if categorical else dtype
+        self._text = pl.Binary() if dtype == pl.Binary else pl.String()
+        self._seed = seed
+        self._table = KeyTable(seed)
+        self._names = pl.Series([], dtype=self._text)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def encode(self, column: pl.Series) -> Codes:
+        """The codes of these values."""
+        text = column.cast(self._text)
+        while True:
+            codes = self._table.encode(self._hash(text))
+            fresh = text.gather(first_rows(codes, len(self._names), len(self._table)))
+            names = pl.concat([self._names, fresh]).rechunk()
+            if not (names.gather(pl.Series(codes.view(np.uint32))) != text).any():
+                self._names = names
+                return codes
+            self._reseed()
+
+    def _hash(self, text: pl.Series) -> Keys:
+        return text.hash(self._seed).to_numpy()
+
+    def _reseed(self) -> None:
+        """Number the known values again under another seed: they keep their codes."""
+        while True:
+            self._seed = (self._seed + 1) % 2**64
+            self._table = KeyTable(self._seed)
+            self._table.encode(self._hash(self._names))
+            if len(self._table) == len(self._names):
+                return
+
+    def digests(self, digest_key: Keys) -> Keys:
+        """The digest of every distinct value, in the order of their codes."""
+        return digest_bytes(*bytes_of(self._names), digest_key)
+
+    def names(self) -> pl.Series:
+        """The distinct values in the type they came in, in the order of their codes."""
+        return self._names.cast(self._dtype)
+
+
+ColumnEncoder = WholeColumn | TextColumn
+
+
+def column_encoder(dtype: pl.DataType, seed: int) -> ColumnEncoder:
+    """The encoder for a column of this type."""
+    whole = cs.expand_selector({"column": dtype}, WHOLE) and dtype not in (pl.Int128, pl.UInt128)
+    return WholeColumn(dtype, seed) if whole else TextColumn(dtype, seed)
+
+
+class KeyEncoder:
+    """Users or items, named by one column or by several together.
+
+    Each column has its own codes; the codes of two columns are joined into one 64-bit key, that key's
+    code with the next column's, and so on.
+    """
+
+    def __init__(self, schema: pl.Schema, columns: list[str], digest_key: Keys) -> None:
+        seed = int(digest_key[0])
+        self._digest_key = digest_key
+        self._columns = {column: column_encoder(schema[column], seed) for column in columns}
+        self._joins = [KeyTable(seed) for _ in columns[1:]]
+
+    def __len__(self) -> int:
+        return len(self._joins[-1]) if self._joins else len(next(iter(self._columns.values())))
+
+    def encode(self, batch: pl.DataFrame) -> Codes:
+        """The codes of the rows of a batch."""
+        first, *others = (encoder.encode(batch[column]) for column, encoder in self._columns.items())
+        codes = first
+        for table, other in zip(self._joins, others, strict=True):
+            codes = table.encode(codes.astype(np.uint64) << np.uint64(32) | other.astype(np.uint64))
+        return codes
+
+    def digests(self) -> Keys:
+        """The digest of every distinct key, in the order of their codes."""
+        digests = [encoder.digests(self._digest_key) for encoder in self._columns.values()]
+        if len(digests) == 1:
+            return digests[0]
+        parts = self._parts(np.arange(len(self)))
+        return digest_concatenated(
+            [digest[part] for digest, part in zip(digests, parts, strict=True)], self._digest_key
+        )
+
+    def names(self, order: NDArray[np.int64]) -> pl.DataFrame:
+        """The columns of the keys with these codes."""
+        parts = self._parts(order)
+        return pl.DataFrame(
+            [
+                encoder.names().gather(part).alias(column)
+                for (column, encoder), part in zip(self._columns.items(), parts, strict=True)
+            ]
+        )
+
+    def _parts(self, codes: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+        """The code of each column in the keys with these codes."""
+        parts = []
+        for table in reversed(self._joins):
+            keys = table.keys[codes]
+            parts.append((keys & LOW_32).astype(np.int64))
+            codes = (keys >> np.uint64(32)).astype(np.int64)
+        return [codes, *reversed(parts)]

@@ -1,0 +1,119 @@
+"""read_sets(): from any source to user sets."""
+
+import os
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import polars as pl
+
+from dpsu.errors import InvalidArgument, TooLarge
+from dpsu.sets.columns import (
+    ColumnNames,
+    key_columns,
+    require_apart,
+    require_types,
+    require_values,
+)
+from dpsu.sets.encode import Codes, KeyEncoder
+from dpsu.sets.files import reading, scan_paths
+from dpsu.sets.frames import ITEM, USER, scan_collection, scan_frame
+from dpsu.sets.user_sets import Names, UserSets, digest_order, group_by_user, places
+from dpsu.stream import Stream
+
+BATCH_ROWS = 1 << 20
+MOST_PAIRS = 2**31 - 1
+
+
+def read_sets(
+    source: Any,
+    *,
+    user: ColumnNames | None = None,
+    item: ColumnNames | None = None,
+    stream: Stream,
+    drop_nulls: bool = False,
+    format: str | None = None,
+) -> UserSets:
+    """The sets of all users in `source`; a pair that comes twice counts once.
+
+    `source` is a path, a glob or a list of them (Parquet, CSV, TSV, JSON lines; a folder; "-" with `format`
+    for standard input), a frame with the Arrow stream interface, a mapping {user: items} or an iterable of
+    (user, items). `user` and `item` name the columns, several for a composite key; collections of Python
+    values have none, and their items come back as the column "item". CSV and TSV have no types: their values
+    are read as strings, so that "007" stays what it is, and an empty field is null.
+    """
+    frame, label, user_columns, item_columns = scan_source(source, user, item, format)
+    schema = frame.collect_schema()
+    require_types(schema, label)
+    if drop_nulls:
+        frame = frame.drop_nulls()
+    users = KeyEncoder(schema, user_columns, stream.digest_key)
+    items = KeyEncoder(schema, item_columns, stream.digest_key)
+    pairs: list[tuple[Codes, Codes]] = []
+    rows = 0
+    with ThreadPoolExecutor(2) as pool:
+        for batch in read_batches(frame, label):
+            require_values(batch, label)
+            rows += batch.height
+            if rows > MOST_PAIRS:
+                raise TooLarge(f"{label} has more than 2^31 rows; the Spark engine takes data of that size")
+            user_codes = pool.submit(users.encode, batch)
+            item_codes = pool.submit(items.encode, batch)
+            pairs.append((user_codes.result(), item_codes.result()))
+    return _assemble(pairs, users, items)
+
+
+def scan_source(
+    source: Any, user: ColumnNames | None, item: ColumnNames | None, format: str | None
+) -> tuple[pl.LazyFrame, str, list[str], list[str]]:
+    """The needed columns of the source, what errors call it, and the columns of a user and of an item."""
+    paths = _paths(source)
+    if format is not None and not paths:
+        raise InvalidArgument("format= is for files and standard input; this source is neither")
+    is_frame = hasattr(source, "__arrow_c_stream__") or isinstance(source, pl.LazyFrame)
+    if not paths and not is_frame:
+        if user is not None or item is not None:
+            raise InvalidArgument("collections of Python values have no columns: leave user= and item= out")
+        if not isinstance(source, Iterable):
+            raise InvalidArgument(
+                f"cannot read users and items from {type(source).__name__!r}: give a path, a frame that "
+                "speaks Arrow, a mapping {user: items} or pairs (user, items)"
+            )
+        return scan_collection(source), "the source", [USER], [ITEM]
+    user_columns, item_columns = key_columns(user, "user"), key_columns(item, "item")
+    require_apart(user_columns, item_columns)
+    columns = list(dict.fromkeys(user_columns + item_columns))
+    if paths:
+        return *scan_paths(paths, columns, format), user_columns, item_columns
+    label = "the frame"
+    with reading(label, None):
+        return scan_frame(source, columns, label), label, user_columns, item_columns
+
+
+def _paths(source: Any) -> list[str]:
+    """The paths that the source consists of, or none if it is something else."""
+    if isinstance(source, str | os.PathLike):
+        return [os.fspath(source)]
+    if isinstance(source, list | tuple) and all(isinstance(entry, str | os.PathLike) for entry in source):
+        return [os.fspath(entry) for entry in source]
+    return []
+
+
+def read_batches(frame: pl.LazyFrame, label: str) -> Iterator[pl.DataFrame]:
+    """The frame in batches, in no particular order; its rows are never in memory all at once."""
+    batches = frame.collect_batches(chunk_size=BATCH_ROWS, maintain_order=False)
+    while True:
+        with reading(label, None):
+            batch = next(batches, None)
+        if batch is None:
+            return
+        yield batch
+
+
+def _assemble(pairs: list[tuple[Codes, Codes]], users: KeyEncoder, items: KeyEncoder) -> UserSets:
+    """Number users and items by their digests and sort their pairs into rows."""
+    user_digests, item_digests = users.digests(), items.digests()
+    user_order, item_order = digest_order(user_digests), digest_order(item_digests)
+    indptr, row_items = group_by_user(pairs, places(user_order), places(item_order))
+    names = Names(items.names(item_order))
+    return UserSets(indptr, row_items, user_digests[user_order], item_digests[item_order], names)

@@ -1,0 +1,148 @@
+"""User sets: one set of item numbers per user, and the names behind the numbers."""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from dpsu.compiled import kernel
+
+Digests = NDArray[np.uint64]
+Codes = NDArray[np.int32]
+
+LOW_32 = np.uint64(0xFFFFFFFF)
+
+
+class Names:
+    """What the items are called; private, like everything it has not been asked to decode for a release."""
+
+    def __init__(self, frame: pl.DataFrame) -> None:
+        self._frame = frame
+
+    def __repr__(self) -> str:
+        return "Names(<private>)"
+
+    def __len__(self) -> int:
+        return self._frame.height
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that name an item."""
+        return self._frame.columns
+
+    def decode(self, codes: NDArray[np.integer]) -> pl.DataFrame:
+        """The items with these codes, sorted, in the source's columns and types (categoricals as strings)."""
+        chosen = self._frame[codes].sort(self.columns)
+        return pl.DataFrame([_detached(column) for column in chosen])
+
+
+def _detached(column: pl.Series) -> pl.Series:
+    """The values in memory of their own: strings may point into a buffer that holds all the others too."""
+    if column.dtype in (pl.String, pl.Binary):
+        return pl.Series(column.name, column.to_list(), dtype=column.dtype)
+    return column
+
+
+@dataclass(frozen=True, repr=False)
+class UserSets:
+    """The sets of all users as a CSR matrix: `items[indptr[u]:indptr[u + 1]]` are the items of user u.
+
+    Users and items are numbered in the order of their digests, a row is ascending and without repeats: the
+    sets are the same for every order of the rows in the source, and on every engine.
+    """
+
+    indptr: NDArray[np.int64]
+    items: Codes
+    user_digests: Digests
+    item_digests: Digests
+    names: Names
+
+    def __repr__(self) -> str:
+        return "UserSets(<private>)"
+
+    @property
+    def n_users(self) -> int:
+        """How many users there are; private."""
+        return len(self.user_digests)
+
+    @property
+    def n_items(self) -> int:
+        """How many distinct items there are; private."""
+        return len(self.item_digests)
+
+
+def digest_order(digests: Digests) -> NDArray[np.int64]:
+    """The order by first word, then second; the second is asked only if first words tie, hardly ever."""
+    order = np.argsort(digests[:, 0])
+    first = digests[order, 0]
+    if (first[1:] == first[:-1]).any():
+        order = np.lexsort((digests[:, 1], digests[:, 0]))
+    return order.astype(np.int64, copy=False)
+
+
+def places(order: NDArray[np.int64]) -> Codes:
+    """Where each element stands in the order."""
+    ranks = np.empty(order.size, dtype=np.int32)
+    ranks[order] = np.arange(order.size, dtype=np.int32)
+    return ranks
+
+
+@kernel
+def pack_pairs(
+    users: Codes,
+    items: Codes,
+    user_places: Codes,
+    item_places: Codes,
+    packed: NDArray[np.uint64],
+    front: int,
+    back: int,
+) -> tuple[int, int]:
+    """Write each pair as one word that sorts by the user's place, then the item's.
+
+    Words of users in the first half go to `front` and on, the others below `back`, so that the two parts can
+    be sorted at the same time; where the free room now begins and ends is returned.
+    """
+    middle = user_places.size // 2
+    for row in range(users.size):
+        user, item = user_places[users[row]], item_places[items[row]]
+        word = (np.uint64(user) << np.uint64(32)) | np.uint64(item)
+        if user < middle:
+            packed[front] = word
+            front += 1
+        else:
+            back -= 1
+            packed[back] = word
+    return front, back
+
+
+@kernel
+def rows_of_sorted(packed: NDArray[np.uint64], n_users: int) -> tuple[NDArray[np.int64], Codes]:
+    """The CSR arrays of sorted pairs, repeats left out; a user without a pair has an empty row."""
+    indptr = np.zeros(n_users + 1, dtype=np.int64)
+    items = np.empty(packed.size, dtype=np.int32)
+    kept = 0
+    for i in range(packed.size):
+        if i > 0 and packed[i] == packed[i - 1]:
+            continue
+        items[kept] = np.int32(packed[i] & LOW_32)
+        kept += 1
+        indptr[np.int64(packed[i] >> np.uint64(32)) + 1] = kept
+    for user in range(n_users):
+        indptr[user + 1] = max(indptr[user + 1], indptr[user])
+    return indptr, items[:kept].copy() if kept < packed.size else items
+
+
+def group_by_user(
+    pairs: list[tuple[Codes, Codes]], user_places: Codes, item_places: Codes
+) -> tuple[NDArray[np.int64], Codes]:
+    """The CSR arrays of batches of (user, item) codes; `pairs` is emptied on the way to spare memory."""
+    packed = np.empty(sum(users.size for users, _ in pairs), dtype=np.uint64)
+    front, back = 0, packed.size
+    while pairs:
+        users, items = pairs.pop()
+        front, back = pack_pairs(users, items, user_places, item_places, packed, front, back)
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(np.ndarray.sort, (packed[:front], packed[front:])))
+    return rows_of_sorted(packed, user_places.size)

@@ -1,0 +1,208 @@
+"""Names become numbers and come back as they were; nothing of one release is in another."""
+
+import datetime as dt
+import decimal
+import gc
+import io
+import pickle
+import weakref
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpsu.random_kernels import digest_bytes, digest_concatenated, digest_integers
+from dpsu.sets import encode, read, read_sets
+from dpsu.sets.user_sets import digest_order
+from dpsu.stream import Stream
+
+STREAM = Stream(bytes(range(32)), seeded=True)
+
+
+def decoded(sets):
+    """The sets as Python sees them: a sorted list of each user's items; users have no names any more."""
+    by_code = sets.names._frame.rows()
+    assert sets.names.decode(np.arange(sets.n_items)).rows() == sorted(by_code)
+    return sorted(
+        sorted(by_code[code] for code in sets.items[start:end])
+        for start, end in zip(sets.indptr, sets.indptr[1:], strict=False)
+    )
+
+
+def by_dictionary(pairs):
+    rows = {}
+    for user, item in pairs:
+        rows.setdefault(user, set()).add(item)
+    return sorted(sorted(row) for row in rows.values())
+
+
+keys = st.one_of(
+    st.just(st.integers(-(2**63), 2**63 - 1)), st.just(st.integers(0, 9)), st.just(st.text(max_size=20))
+)
+
+
+@given(keys.flatmap(lambda user: keys.flatmap(lambda item: st.lists(st.tuples(user, item), max_size=60))))
+@settings(max_examples=150, deadline=None)
+def test_sets_are_those_of_a_dictionary(pairs):
+    sets = read_sets([(user, [item]) for user, item in pairs], stream=STREAM)
+    assert decoded(sets) == by_dictionary((user, (item,)) for user, item in pairs)
+    assert sets.items.dtype == np.int32
+    assert sets.indptr.dtype == np.int64
+    for start, end in zip(sets.indptr, sets.indptr[1:], strict=False):
+        assert (np.diff(sets.items[start:end]) > 0).all()
+    for digests in (sets.user_digests, sets.item_digests):
+        assert digests.tolist() == sorted(digests.tolist())
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 5), st.sampled_from("abc"), st.integers(0, 3), st.booleans()), max_size=40
+    )
+)
+@settings(max_examples=80, deadline=None)
+def test_composite_keys_are_tuples(rows):
+    schema = {"user": pl.Int64, "a": pl.String, "b": pl.Int16, "c": pl.Boolean}
+    frame = pl.DataFrame(rows, schema=schema, orient="row")
+    sets = read_sets(frame, user="user", item=["a", "b", "c"], stream=STREAM)
+    assert decoded(sets) == by_dictionary((row[0], row[1:]) for row in rows)
+    sets = read_sets(frame, user=["user", "c"], item=["b", "a"], stream=STREAM)
+    assert decoded(sets) == by_dictionary(((row[0], row[3]), (row[2], row[1])) for row in rows)
+    assert sets.names.decode([]).schema == {"b": pl.Int16, "a": pl.String}
+
+
+DATES = [dt.date(1900, 1, 1), dt.date(2024, 2, 29)]
+TIMES = [dt.datetime(1969, 12, 31, 23, 59, 59, 999_999), dt.datetime(2024, 3, 31, 2, 30)]
+COLUMNS = [
+    pl.Series([-128, 127], dtype=pl.Int8),
+    pl.Series([0, 2**16 - 1], dtype=pl.UInt16),
+    pl.Series([-(2**31), 2**31 - 1], dtype=pl.Int32),
+    pl.Series([0, 2**32 - 1], dtype=pl.UInt32),
+    pl.Series([-(2**63), 2**63 - 1], dtype=pl.Int64),
+    pl.Series([0, 2**64 - 1], dtype=pl.UInt64),
+    pl.Series([-(2**127), 2**127 - 1], dtype=pl.Int128),
+    pl.Series([False, True]),
+    pl.Series(DATES),
+    pl.Series(TIMES, dtype=pl.Datetime("ns")),
+    pl.Series(TIMES, dtype=pl.Datetime("ms")),
+    pl.Series(TIMES, dtype=pl.Datetime("us", "UTC")),
+    pl.Series([dt.time(0), dt.time(23, 59, 59, 999_999)]),
+    pl.Series([dt.timedelta(-1), dt.timedelta(microseconds=1)]),
+    pl.Series(["", "\0nul and ünïcödé that is long"]),
+    pl.Series([b"", b"\xff\0 not text, and longer than twelve"]),
+    pl.Series([decimal.Decimal("-0.10"), decimal.Decimal("99.99")], dtype=pl.Decimal(10, 2)),
+]
+
+
+@pytest.mark.parametrize("column", COLUMNS, ids=lambda column: str(column.dtype))
+def test_types_come_back(column):
+    frame = pl.DataFrame({"name": column.reverse(), "user": [1, 2]})
+    names = read_sets(frame, user="user", item="name", stream=STREAM).names
+    assert names.decode([0, 1]).equals(pl.DataFrame({"name": column}).sort("name"))
+    assert names.decode([0, 1])["name"].dtype == column.dtype
+    assert read_sets(frame, user="name", item="user", stream=STREAM).n_users == 2
+
+
+@pytest.mark.parametrize("dtype", [pl.Categorical, pl.Enum(["tea", "unreleased", "milk"])])
+def test_categories_come_back_as_strings(dtype):
+    """A categorical column would carry the names of all its categories out with it."""
+    frame = pl.DataFrame({"user": [1, 2, 3], "word": pl.Series(["tea", "unreleased", "milk"], dtype=dtype)})
+    sets = read_sets(frame, user="user", item="word", stream=STREAM)
+    codes = [code for code in range(3) if sets.names.decode([code]).item() != "unreleased"]
+    assert sets.names.decode(codes)["word"].dtype == pl.String
+    assert sets.names.decode(codes)["word"].to_list() == ["milk", "tea"]
+
+
+def test_digests_are_those_of_the_canonical_bytes():
+    key = STREAM.digest_key
+    text = digest_bytes(np.array([0, 3]), np.frombuffer(b"tea", dtype=np.uint8), key)
+    number = digest_integers(np.array([-7]), key)
+    frame = pl.DataFrame({"user": pl.Series([-7], dtype=pl.Int8), "word": ["tea"]})
+    sets = read_sets(frame, user="user", item="word", stream=STREAM)
+    assert (sets.item_digests == text).all()
+    assert (sets.user_digests == number).all()
+    pair = read_sets(frame.with_columns(u=1), user="u", item=["word", "user"], stream=STREAM)
+    assert (pair.item_digests == digest_concatenated([text, number], key)).all()
+
+
+def test_the_order_of_rows_does_not_matter(monkeypatch):
+    monkeypatch.setattr(read, "BATCH_ROWS", 1000)
+    rng = np.random.default_rng(5)
+    frame = pl.DataFrame({"user": rng.integers(0, 500, 20_000), "n": rng.zipf(1.3, 20_000) % 10_000})
+    frame = frame.with_columns(item=pl.format("a rather long item {}", "n"))
+    expected = read_sets(frame, user="user", item="item", stream=STREAM)
+    shuffled = read_sets(
+        frame.sample(fraction=1, shuffle=True, seed=1), user="user", item="item", stream=STREAM
+    )
+    np.testing.assert_array_equal(shuffled.indptr, expected.indptr)
+    np.testing.assert_array_equal(shuffled.items, expected.items)
+    assert expected.indptr[-1] == frame.select("user", "item").n_unique()
+    assert expected.n_items == frame["item"].n_unique()
+
+
+def test_tables_grow_and_keep_their_codes():
+    keys = np.random.default_rng(1).permutation(100_000).astype(np.uint64) << np.uint64(40)
+    table = encode.KeyTable(seed=3)
+    for half in np.split(keys, 2):
+        table.encode(half)
+    np.testing.assert_array_equal(table.encode(keys), np.arange(100_000))
+    np.testing.assert_array_equal(table.keys, keys)
+
+
+def test_colliding_hashes_never_merge_two_items(monkeypatch):
+    """The first seeds hash by length alone; each collision must be seen and cured by another seed."""
+    honest = encode.TextColumn._hash
+    calls = []
+
+    def weak(self, text):
+        calls.append(self._seed)
+        return text.str.len_bytes().cast(pl.UInt64).to_numpy() if self._seed < 12 else honest(self, text)
+
+    monkeypatch.setattr(encode.TextColumn, "_hash", weak)
+    column = encode.TextColumn(pl.String(), seed=10)
+    assert column.encode(pl.Series(["a", "bb", "a"])).tolist() == [0, 1, 0]
+    assert column.encode(pl.Series(["bb", "ccc", "dd", "b"])).tolist() == [1, 2, 3, 4]
+    assert column.names().to_list() == ["a", "bb", "ccc", "dd", "b"]
+    assert 12 in calls
+
+
+def test_equal_first_words_are_ordered_by_the_second():
+    digests = np.array([[5, 9], [5, 1], [2, 7], [2**64 - 1, 0]], dtype=np.uint64)
+    assert digest_order(digests).tolist() == [2, 1, 0, 3]
+    assert digest_order(digests[[3, 2, 0]]).tolist() == [1, 2, 0]
+
+
+def test_a_second_release_knows_nothing_of_the_first():
+    def sets_of(word):
+        frame = pl.DataFrame({"user": range(1000), "word": [f"{word} {i % 100}" for i in range(1000)]})
+        return read_sets(frame, user="user", item="word", stream=Stream.fresh())
+
+    first, second = sets_of("the first release's word"), sets_of("another word")
+    assert second.n_items == 100
+    assert b"first release" not in pickle.dumps(second)
+    memory = weakref.ref(first.names)
+    del first
+    gc.collect()
+    assert memory() is None
+
+
+def test_decoded_items_carry_no_others():
+    words = [
+        f"an unreleased word, number {i}" if i % 2 else f"a released word, number {i}" for i in range(1000)
+    ]
+    frame = pl.DataFrame({"user": range(1000), "word": words, "bytes": [word.encode() for word in words]})
+    names = read_sets(frame, user="user", item=["word", "bytes"], stream=STREAM).names
+    everything = [names.decode([code]).item(0, "word") for code in range(1000)]
+    released = names.decode([code for code in range(1000) if "unreleased" not in everything[code]])
+    assert released.height == 500
+    ipc = io.BytesIO()
+    released.write_ipc(ipc)
+    assert b"unreleased" not in pickle.dumps(released)
+    assert b"unreleased" not in ipc.getvalue()
+
+
+def test_nothing_private_is_shown():
+    sets = read_sets({"ann": ["tea"] * 3, "bob": ["milk"]}, stream=STREAM)
+    assert repr(sets) == "UserSets(<private>)"
+    assert repr(sets.names) == "Names(<private>)"
