@@ -1,0 +1,231 @@
+"""The paper's policies: users one by one, each looking at the weights that those before have left.
+
+`policy-laplace` is ℓ1-descent under an ℓ1 budget, in exact integers; `policy-gaussian` is ℓ2-descent under an ℓ2 budget;
+`policy-gaussian-l1` is ℓ1-descent under an ℓ2 budget as published, which is not private. `Policy` wraps one of your own.
+Proofs: docs/policies.md; why the published ℓ1-descent fails: docs/errata.md.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsu.algorithms.base import (
+    Algorithm,
+    CurveSelection,
+    Floats,
+    Mechanism,
+    Selection,
+    thinned,
+)
+from dpsu.algorithms.calibrate import (
+    curve_selection,
+    gaussian_budget,
+    gaussian_selection,
+)
+from dpsu.algorithms.request import Request
+from dpsu.engines import Engine, Walk
+from dpsu.errors import InvalidArgument
+from dpsu.kernels import ONE, Kernel, l1_descent, l1_descent_in_l2, l2_descent
+from dpsu.privacy.budget import Budget
+from dpsu.stream import Stream
+
+MAX_USERS = 2**32
+"""The public bound on users for which the rounding of float policies is paid for."""
+
+DEFAULT_ALPHA = 3.0
+
+
+@dataclass(frozen=True)
+class Policy:
+    """A policy of your own, for `algorithm=`.
+
+    `update(weights, cutoff)` is compiled with numba; it gets the current weights of one user's items and returns what
+    the user adds to each: at most 1 in the given `norm`, never below zero. That it is contractive (two histories one
+    budget apart stay one budget apart) is your claim, and the statement says so: try `dpsu check-policy` on it.
+    `symmetric` claims that items of equal weight get equal increments, which lowers the threshold.
+    """
+
+    update: Callable[[Floats, float], Floats]
+    norm: Literal[1, 2]
+    symmetric: bool = False
+    name: str = "policy"
+
+    def __post_init__(self) -> None:
+        if self.norm not in (1, 2):
+            raise InvalidArgument(
+                f"norm must be 1 or 2, not {self.norm!r}: it is the norm a user's increments are measured in."
+            )
+        if not callable(self.update):
+            raise InvalidArgument("update must be a function (weights, cutoff) -> increments.")
+
+
+@dataclass(frozen=True)
+class PolicyMechanism(Mechanism):
+    """A walk over all users and one decision per item."""
+
+    request: Request
+    walk: Walk
+    selection: Selection
+    spent: Budget | None = None
+    contractivity: str | None = None
+
+    def select(self, engine: Engine, sets: Any, stream: Stream) -> Any:
+        """Bound, walk, decide."""
+        engine.require_users(sets, MAX_USERS)
+        rows = engine.bound(sets, self.request.max_items, stream)
+        items = engine.walk(rows, engine.items(sets), self.walk, stream)
+        return engine.update(items, self.selection.step(stream, self.walk.unit))
+
+    def chance(self, holders: NDArray[np.int64], set_size: int) -> Floats:
+        """Where all items of the holders are alike they rise together, one budget a user, up to the cutoff."""
+        kept = min(set_size, self.request.max_items)
+        norm = 1 if isinstance(self.selection, CurveSelection) else 2
+        unit = self.walk.unit
+        rise = unit * self.walk.budget * self.walk.passes / kept ** (1 / norm)
+        return thinned(
+            lambda n: self.selection.probability(np.minimum(n * rise, unit * self.walk.cutoff)),
+            holders,
+            kept / set_size,
+        )
+
+    def parameters(self) -> dict[str, Any]:
+        """The selection's, and the cutoff."""
+        return {
+            **self.selection.parameters(),
+            "cutoff": self.walk.unit * self.walk.cutoff,
+            "passes": self.walk.passes,
+        }
+
+    def budget(self) -> Budget | None:
+        """As for one Gaussian sum: contractivity makes the sensitivity that of one user's budget, but for rounding."""
+        return self.spent
+
+    def claim(self) -> str | None:
+        """Contractivity, where it is the caller's."""
+        return self.contractivity
+
+
+def rounding_slack(cutoff: float, max_items: int, norm: int, passes: int = 1) -> float:
+    """How far the sensitivity of a float policy can exceed 1: every visit rounds on both of two neighbouring histories."""
+    per_visit: float = max_items ** (1 / norm) * math.ulp(cutoff) / 2 + (max_items / 2 + 4) * 2.0**-53
+    return 2 * MAX_USERS * passes * per_visit
+
+
+def _alpha_and_passes(request: Request) -> tuple[float, int]:
+    alpha, passes = request.options.get("alpha", DEFAULT_ALPHA), request.options.get("passes", 1)
+    if not (isinstance(alpha, int | float) and math.isfinite(alpha) and alpha >= 0):
+        raise InvalidArgument(
+            f"alpha must be a number of at least 0, not {alpha!r}: the cutoff is the threshold plus alpha noise scales."
+        )
+    if not (isinstance(passes, int) and 1 <= passes <= 1000):
+        raise InvalidArgument(f"passes must be a whole number from 1 to 1000, not {passes!r}.")
+    return float(alpha), passes
+
+
+def _policy_laplace(request: Request) -> Mechanism:
+    alpha, passes = _alpha_and_passes(request)
+    # Left-over units of the common level go to the first items of a row: symmetric up to one unit.
+    selection = curve_selection(request, new_weight="symmetric", margin=passes / ONE)
+    cutoff = math.ceil((selection.parameters()["threshold"] + alpha / request.epsilon) * ONE)
+    walk = Walk(l1_descent, cutoff, ONE // passes, passes, np.int64, unit=1 / ONE)
+    return PolicyMechanism(request, walk, selection)
+
+
+def _gaussian_walk(
+    request: Request, kernel: Kernel, new_weight: Literal["symmetric", "any"], spends_all: bool
+) -> PolicyMechanism:
+    alpha, passes = _alpha_and_passes(request)
+    spending: Literal["all", "any"] = "all" if spends_all and passes == 1 else "any"
+    ideal = gaussian_selection(request, new_weight=new_weight, spending=spending)
+    cutoff_bound = 1.01 * (ideal.threshold + alpha * ideal.sigma)
+    sensitivity = 1 + rounding_slack(cutoff_bound, request.max_items, norm=2, passes=passes)
+    selection = gaussian_selection(request, new_weight=new_weight, spending=spending, sensitivity=sensitivity)
+    cutoff = selection.threshold + alpha * selection.sigma
+    walk = Walk(kernel, cutoff, 1 / passes, passes, np.float64, unit=1.0)
+    spent = gaussian_budget(selection, request.max_items, new_weight, sensitivity)
+    return PolicyMechanism(request, walk, selection, spent)
+
+
+def _policy_gaussian(request: Request) -> Mechanism:
+    return _gaussian_walk(request, l2_descent, "symmetric", spends_all=True)
+
+
+def _policy_gaussian_l1(request: Request) -> Mechanism:
+    return _gaussian_walk(request, l1_descent_in_l2, "symmetric", spends_all=False)
+
+
+def calibrate_own(policy: Policy, request: Request) -> Mechanism:
+    """A mechanism around the caller's policy, with the appendix's thresholds unless symmetry is claimed."""
+    if _alpha_and_passes(request)[1] != 1:
+        raise InvalidArgument(
+            "passes is for the built-in policies; a policy of your own sees every user once."
+        )
+    new_weight: Literal["symmetric", "any"] = "symmetric" if policy.symmetric else "any"
+    kernel = _walk_with(policy)
+    claim = f"that the policy {policy.name!r} is ℓ{policy.norm}-contractive" + (
+        " and symmetric" if policy.symmetric else ""
+    )
+    if policy.norm == 2:
+        return replace(_gaussian_walk(request, kernel, new_weight, spends_all=False), contractivity=claim)
+    alpha = _alpha_and_passes(request)[0]
+    selection = curve_selection(request, new_weight=new_weight)
+    cutoff = selection.parameters()["threshold"] + alpha / request.epsilon
+    unit = math.nextafter(1 / (1 + rounding_slack(2 * cutoff, request.max_items, norm=1)), 0)
+    walk = Walk(kernel, cutoff / unit, 1.0, 1, np.float64, unit=unit)
+    return PolicyMechanism(request, walk, selection, contractivity=claim)
+
+
+def _walk_with(policy: Policy) -> Kernel:
+    update: Any = policy.update if hasattr(policy.update, "py_func") else numba.njit(policy.update)
+    norm = policy.norm
+
+    @numba.njit(nogil=True)
+    def walk(indptr: Any, items: Any, order: Any, cutoff: float, budget: float, weights: Any) -> None:
+        for user in order:
+            own = items[indptr[user] : indptr[user + 1]]
+            if own.size == 0:
+                continue
+            increments = update(weights[own], cutoff)
+            if increments.size != own.size:
+                raise ValueError("the policy must return an increment for every weight")
+            spent = np.abs(increments).sum() if norm == 1 else math.sqrt((increments * increments).sum())
+            if not (spent <= budget * (1 + 1e-9)) or increments.min() < -1e-9:
+                raise ValueError("the policy spends more than one budget or lowers a weight")
+            for k in range(own.size):
+                weights[own[k]] += increments[k]
+
+    return walk
+
+
+ALGORITHMS = (
+    Algorithm(
+        "policy-laplace",
+        "policy",
+        "ℓ1-descent: users raise their items evenly towards a cutoff",
+        _policy_laplace,
+        options={"alpha": DEFAULT_ALPHA, "passes": 1},
+        proof="docs/policies.md",
+    ),
+    Algorithm(
+        "policy-gaussian",
+        "policy",
+        "ℓ2-descent: users move their items straight towards a cutoff",
+        _policy_gaussian,
+        options={"alpha": DEFAULT_ALPHA, "passes": 1},
+        proof="docs/policies.md",
+    ),
+    Algorithm(
+        "policy-gaussian-l1",
+        "policy",
+        "ℓ1-descent under an ℓ2 budget, as published; not private",
+        _policy_gaussian_l1,
+        private=False,
+        options={"alpha": DEFAULT_ALPHA, "passes": 1},
+        proof="docs/errata.md",
+    ),
+)

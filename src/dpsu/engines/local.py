@@ -1,0 +1,136 @@
+"""The engine of one machine: compressed rows, compiled loops, a thread per core."""
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from dpsu.engines import Columns, Rule, Step, Walk
+from dpsu.errors import TooLarge
+from dpsu.kernels import keep_open, mark_held
+from dpsu.random_kernels import sample_rows
+from dpsu.sets import UserSets
+from dpsu.stream import Purpose, Stream
+
+SLICE = 1 << 17
+"""Pairs below which a second thread costs more than it saves."""
+
+NO_VALUES = np.zeros(0, np.float64)
+
+
+@dataclass(frozen=True, repr=False)
+class Rows:
+    """Bounded user sets: as `UserSets`, without the names."""
+
+    indptr: NDArray[np.int64]
+    items: NDArray[np.int32]
+    user_digests: NDArray[np.uint64]
+    item_digests: NDArray[np.uint64]
+    held: NDArray[np.bool_]
+
+
+class LocalEngine:
+    """Runs every verb in memory. `threads` defaults to the cores this process may use."""
+
+    name = "local"
+
+    def __init__(self, threads: int | None = None) -> None:
+        self.threads = threads or _cores()
+
+    def require_users(self, sets: UserSets, most: int) -> None:
+        """Stop if there are more users than a calibration has paid for."""
+        if sets.n_users > most:
+            raise TooLarge(
+                f"there are more than {most} users, for which this algorithm's rounding is not accounted; use another one."
+            )
+
+    def items(self, sets: UserSets) -> Columns:
+        """One row per item of the union, with its digest."""
+        return {"digest": sets.item_digests}
+
+    def bound(
+        self,
+        sets: UserSets | Rows,
+        max_items: int,
+        stream: Stream,
+        *,
+        round: int = 0,
+        keep: Columns | None = None,
+    ) -> Rows:
+        """Cut every user's set to `max_items`, uniformly and without looking at anybody else."""
+        indptr, items = sets.indptr, sets.items
+        held = sets.held if isinstance(sets, Rows) else np.ones(len(sets.item_digests), np.bool_)
+        if keep is not None:
+            indptr, items = keep_open(indptr, items, keep["open"])
+            held = held & keep["open"]
+        if np.diff(indptr).max(initial=0) > max_items:
+            words = stream.words(Purpose.BOUND, round, sets.user_digests, count=2)
+            indptr, items = sample_rows(indptr, items, words, sets.item_digests, max_items)
+            held = np.zeros(len(sets.item_digests), np.bool_)
+            mark_held(items, held)
+        return Rows(indptr, items, sets.user_digests, sets.item_digests, held)
+
+    def weigh(self, rows: Rows, items: Columns, rule: Rule) -> Columns:
+        """Sum what users give, each thread over its own users into its own totals."""
+        values = items[rule.reads] if rule.reads else NO_VALUES
+
+        def total_of(first: int, last: int) -> NDArray[np.int64]:
+            totals = np.zeros(len(rows.held), np.int64)
+            rule.kernel(rows.indptr, rows.items, values, rule.table, totals, first, last)
+            return totals
+
+        parts = self._on_threads(total_of, self._slices_of(rows))
+        total = parts[0]
+        for part in parts[1:]:
+            total += part
+        return {**items, "total": total, "held": rows.held}
+
+    def walk(self, rows: Rows, items: Columns, walk: Walk, stream: Stream) -> Columns:
+        """Follow a policy, user by user, in an order that depends on nothing but the key and each user's digest."""
+        order = np.argsort(stream.words(Purpose.ORDER, 0, rows.user_digests), kind="stable")
+        weights = np.zeros(len(rows.held), walk.dtype)
+        for _ in range(walk.passes):
+            walk.kernel(rows.indptr, rows.items, order, walk.cutoff, walk.budget, weights)
+        return {**items, "total": weights, "held": rows.held}
+
+    def update(self, items: Columns, step: Step) -> Columns:
+        """Apply `step` to all items at once."""
+        size = len(items["digest"])
+        bounds = np.linspace(0, size, 1 + max(1, min(self.threads, size // 4096))).astype(int)
+
+        def on_slice(first: int, last: int) -> Columns:
+            return step({name: column[first:last] for name, column in items.items()})
+
+        parts = self._on_threads(on_slice, list(pairwise(bounds)))
+        changed = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        return {**items, **changed}
+
+    def names(self, sets: UserSets, items: Columns) -> pl.DataFrame:
+        """Decode the released items."""
+        return sets.names.decode(np.flatnonzero(items["released"]).astype(np.int32))
+
+    def _slices_of(self, rows: Rows) -> list[tuple[int, int]]:
+        pairs = int(rows.indptr[-1])
+        parts = max(1, min(self.threads, pairs // SLICE))
+        bounds = np.searchsorted(rows.indptr, np.linspace(0, pairs, parts + 1).astype(np.int64))
+        bounds[-1] = len(rows.indptr) - 1
+        return [(int(first), int(last)) for first, last in pairwise(bounds)]
+
+    def _on_threads(self, work: Callable[[int, int], Any], slices: list[tuple[int, int]]) -> list[Any]:
+        if len(slices) == 1:
+            return [work(*slices[0])]
+        with ThreadPoolExecutor(len(slices)) as pool:
+            return list(pool.map(lambda bounds: work(*bounds), slices))
+
+
+def _cores() -> int:
+    """The cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
