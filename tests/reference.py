@@ -217,7 +217,7 @@ def focused(
     """The noisy totals, in cells of the grid, and the released items; `normals[r][item]` is the noise of round r."""
     cell = Fraction(boundary.sigma) / 2**16
     total = {item: 0 for own in sets for item in own}
-    priority = {item: 1.0 for item in total}
+    priority = dict.fromkeys(total, 1.0)
     released: set[int] = set()
     for r, share in enumerate(boundary.shares):
         given = proportional(
@@ -290,7 +290,7 @@ def mad(
 
 
 def mad_with_bias(own: Sequence[int], bias: Sequence[float], b_min: float, b_max: float) -> dict[int, float]:
-    """Biased items get their part; the others divide what is left; the biased rise until one meets the cap, then the rest."""
+    """Biased items get their part, the others what is left; then the biased rise until one meets the cap, and so on."""
     even = len(own) ** -0.5 if own else 0.0
     given = {item: max(b_min, bias[item]) * even for item in own if bias[item] < 1}
     others = [item for item in own if bias[item] >= 1]

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 import numba
+from numba.extending import register_jitable
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -14,3 +15,8 @@ def kernel(function: F) -> F:
     No `fastmath`: the error bounds of the noise and the budget of a user's weights rest on IEEE rounding.
     """
     return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+
+
+def formula(function: F) -> F:
+    """Let kernels call `function`, and leave it as it is for Python: a few scalars are not worth a compilation."""
+    return register_jitable(function)

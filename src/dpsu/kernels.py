@@ -42,7 +42,7 @@ def weigh_proportionally(
 
     What the cap cuts off goes to the user's other items.
     """
-    shares = np.empty(longest_row(indptr), np.float64)
+    shares = np.empty(table.size, np.float64)
     for user in range(first, last):
         start, stop = indptr[user], indptr[user + 1]
         size = stop - start
@@ -70,7 +70,7 @@ def weigh_proportionally(
         cap = table[size]
         if scale > cap:
             scale = fill_to_the_cap(shares[:size], cap, budget)
-        left = 1 << 60
+        left = np.int64(1 << 60)
         for k in range(start, stop):
             weight = np.int64(min(shares[k - start] * scale, cap) * (1 << 30))
             totals[items[k]] += weight

@@ -129,6 +129,7 @@ class CurveSelection:
                 "noise": "truncated laplace",
                 "scale": 1 / self.curve.epsilon,
                 "threshold": self.curve.midpoint,
+                "kappa": self.curve.kappa,
             }
         return {"noise": "laplace", "scale": 1 / self.curve.epsilon, "threshold": self.curve.rho}
 

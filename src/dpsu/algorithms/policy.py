@@ -27,7 +27,7 @@ from dpsu.algorithms.calibrate import (
     gaussian_budget,
     gaussian_selection,
 )
-from dpsu.algorithms.request import Request
+from dpsu.algorithms.request import Request, is_whole
 from dpsu.engines import Engine, Walk
 from dpsu.errors import InvalidArgument
 from dpsu.kernels import ONE, Kernel, l1_descent, l1_descent_in_l2, l2_descent
@@ -73,6 +73,7 @@ class PolicyMechanism(Mechanism):
     selection: Selection
     spent: Budget | None = None
     contractivity: str | None = None
+    symmetric: bool = True
 
     def select(self, engine: Engine, sets: Any, stream: Stream) -> Any:
         """Bound, walk, decide."""
@@ -88,17 +89,22 @@ class PolicyMechanism(Mechanism):
         unit = self.walk.unit
         rise = unit * self.walk.budget * self.walk.passes / kept ** (1 / norm)
         return thinned(
-            lambda n: self.selection.probability(np.minimum(n * rise, unit * self.walk.cutoff)),
+            lambda n: self.selection.probability(
+                np.minimum(n * rise, unit * self.walk.cutoff * self.walk.parts)
+            ),
             holders,
             kept / set_size,
         )
 
     def parameters(self) -> dict[str, Any]:
-        """The selection's, and the cutoff."""
+        """The selection's, and the walk's constants."""
         return {
             **self.selection.parameters(),
+            "alpha": self.request.options.get("alpha", DEFAULT_ALPHA),
             "cutoff": self.walk.unit * self.walk.cutoff,
             "passes": self.walk.passes,
+            "parts": self.walk.parts,
+            "symmetric": self.symmetric,
         }
 
     def budget(self) -> Budget | None:
@@ -110,10 +116,14 @@ class PolicyMechanism(Mechanism):
         return self.contractivity
 
 
-def rounding_slack(cutoff: float, max_items: int, norm: int, passes: int = 1) -> float:
-    """How far the sensitivity of a float policy can exceed 1: every visit rounds on both of two neighbouring histories."""
+def rounding_slack(cutoff: float, max_items: int, norm: int, passes: int = 1, parts: int = 1) -> float:
+    """How far the sensitivity of a float policy can exceed 1: every visit rounds on both of two neighbouring histories.
+
+    So does adding up the parts, once per part and item; users hold at most MAX_USERS * max_items items.
+    """
     per_visit: float = max_items ** (1 / norm) * math.ulp(cutoff) / 2 + (max_items / 2 + 4) * 2.0**-53
-    return 2 * MAX_USERS * passes * per_visit
+    adding = (MAX_USERS * max_items) ** (1 / norm) * (parts - 1) * math.ulp(parts * cutoff) / 2
+    return 2 * (MAX_USERS * passes * per_visit + adding)
 
 
 def _alpha_and_passes(request: Request) -> tuple[float, int]:
@@ -127,12 +137,31 @@ def _alpha_and_passes(request: Request) -> tuple[float, int]:
     return float(alpha), passes
 
 
+def _parts(request: Request) -> int:
+    parts = request.options.get("parts", 1)
+    if not is_whole(parts) or not 1 <= parts <= 1000:
+        raise InvalidArgument(
+            f"parts must be a whole number from 1 to 1000, not {parts!r}: it divides the users (docs/hybrid.md)."
+        )
+    return int(parts)
+
+
+def part_of_cutoff(cutoff: float, parts: int, budget: float) -> float:
+    """What the users of one part raise items towards: a part of the cutoff, but not less than one budget.
+
+    Then a user who holds a new item always spends the whole budget, as the threshold takes for granted (docs/hybrid.md).
+    """
+    return max(cutoff / parts, min(cutoff, budget))
+
+
 def _policy_laplace(request: Request) -> Mechanism:
     alpha, passes = _alpha_and_passes(request)
     # Left-over units of the common level go to the first items of a row: symmetric up to one unit.
     selection = curve_selection(request, new_weight="symmetric", margin=passes / ONE)
-    cutoff = math.ceil((selection.parameters()["threshold"] + alpha / request.epsilon) * ONE)
-    walk = Walk(l1_descent, cutoff, ONE // passes, passes, np.int64, unit=1 / ONE)
+    cutoff = (selection.parameters()["threshold"] + alpha / request.epsilon) * ONE
+    parts = _parts(request)
+    cutoff = math.ceil(part_of_cutoff(cutoff, parts, ONE))
+    walk = Walk(l1_descent, cutoff, ONE // passes, passes, np.int64, 1 / ONE, parts)
     return PolicyMechanism(request, walk, selection)
 
 
@@ -143,10 +172,11 @@ def _gaussian_walk(
     spending: Literal["all", "any"] = "all" if spends_all and passes == 1 else "any"
     ideal = gaussian_selection(request, new_weight=new_weight, spending=spending)
     cutoff_bound = 1.01 * (ideal.threshold + alpha * ideal.sigma)
-    sensitivity = 1 + rounding_slack(cutoff_bound, request.max_items, norm=2, passes=passes)
+    parts = _parts(request)
+    sensitivity = 1 + rounding_slack(cutoff_bound, request.max_items, 2, passes, parts)
     selection = gaussian_selection(request, new_weight=new_weight, spending=spending, sensitivity=sensitivity)
-    cutoff = selection.threshold + alpha * selection.sigma
-    walk = Walk(kernel, cutoff, 1 / passes, passes, np.float64, unit=1.0)
+    cutoff = part_of_cutoff(selection.threshold + alpha * selection.sigma, parts, 1.0)
+    walk = Walk(kernel, cutoff, 1 / passes, passes, np.float64, 1.0, parts)
     spent = gaussian_budget(selection, request.max_items, new_weight, sensitivity)
     return PolicyMechanism(request, walk, selection, spent)
 
@@ -171,13 +201,14 @@ def calibrate_own(policy: Policy, request: Request) -> Mechanism:
         " and symmetric" if policy.symmetric else ""
     )
     if policy.norm == 2:
-        return replace(_gaussian_walk(request, kernel, new_weight, spends_all=False), contractivity=claim)
+        mechanism = _gaussian_walk(request, kernel, new_weight, spends_all=False)
+        return replace(mechanism, contractivity=claim, symmetric=policy.symmetric)
     alpha = _alpha_and_passes(request)[0]
     selection = curve_selection(request, new_weight=new_weight)
     cutoff = selection.parameters()["threshold"] + alpha / request.epsilon
     unit = math.nextafter(1 / (1 + rounding_slack(2 * cutoff, request.max_items, norm=1)), 0)
     walk = Walk(kernel, cutoff / unit, 1.0, 1, np.float64, unit=unit)
-    return PolicyMechanism(request, walk, selection, contractivity=claim)
+    return PolicyMechanism(request, walk, selection, contractivity=claim, symmetric=policy.symmetric)
 
 
 def _walk_with(policy: Policy) -> Kernel:
@@ -208,7 +239,7 @@ ALGORITHMS = (
         "policy",
         "ℓ1-descent: users raise their items evenly towards a cutoff",
         _policy_laplace,
-        options={"alpha": DEFAULT_ALPHA, "passes": 1},
+        options={"alpha": DEFAULT_ALPHA, "passes": 1, "parts": 1},
         proof="docs/policies.md",
     ),
     Algorithm(
@@ -216,7 +247,7 @@ ALGORITHMS = (
         "policy",
         "ℓ2-descent: users move their items straight towards a cutoff",
         _policy_gaussian,
-        options={"alpha": DEFAULT_ALPHA, "passes": 1},
+        options={"alpha": DEFAULT_ALPHA, "passes": 1, "parts": 1},
         proof="docs/policies.md",
     ),
     Algorithm(
@@ -225,7 +256,7 @@ ALGORITHMS = (
         "ℓ1-descent under an ℓ2 budget, as published; not private",
         _policy_gaussian_l1,
         private=False,
-        options={"alpha": DEFAULT_ALPHA, "passes": 1},
+        options={"alpha": DEFAULT_ALPHA, "passes": 1, "parts": 1},
         proof="docs/errata.md",
     ),
 )

@@ -1,0 +1,271 @@
+"""Focused Gaussian: a set union in rounds, in which users look at noisy totals and back what is close to making it.
+
+Every round is one weighted sum per item with fresh noise, added to what the item has. Early rounds spend little, evenly:
+they release what everybody holds and take it off everyone's list. Later rounds focus: a user gives most to those items
+that are about to reach the boundary. Looking at noisy totals is post-processing, so any rule is allowed as long as a
+user's own weights stay within one ℓ2 budget a round. Proof: docs/focused-gaussian.md.
+"""
+
+import math
+from dataclasses import asdict, dataclass, fields
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsu.algorithms.base import CELLS_PER_SIGMA, Algorithm, Floats, Mechanism, threshold_in_cells
+from dpsu.algorithms.request import Request
+from dpsu.engines import Columns, Engine, Rule
+from dpsu.errors import InvalidArgument
+from dpsu.kernels import ONE, bell, weigh_proportionally
+from dpsu.noise import gaussian_cells
+from dpsu.privacy import crossing, gaussian
+from dpsu.privacy.budget import Budget
+from dpsu.stream import Stream
+
+ROUNDING = 1e-12
+"""Relative margin on sums of shares, far above what their floats can err."""
+
+SMALLEST_CHANCE = 1e-300
+"""Below this the quantiles of the noise lose their digits."""
+
+SPREAD_FLOOR = 0.02
+"""The focus never gets narrower than with this share of the budget still to come."""
+
+
+@dataclass(frozen=True)
+class Focus:
+    """The constants of the mechanism: public, never derived from data.
+
+    rounds: how often users give. growth: each round's share of the budget against the one before. split: the part of
+    delta that pays for noise on shared items; the rest pays for new ones. delta_growth: how the latter is dealt to rounds,
+    as a power of their share. warmup: the share of the budget given evenly. boost: how much faster than so far an item
+    in focus is expected to rise. width: the spread of the focus, in noise still to come. tail: how slowly interest fades
+    above its centre. cap: between giving everything to one item (1) and never more than an even share (0), where the
+    boundary of focused rounds is set for large sets; None takes sigma / (sigma + 2), since a budget weighs less where there
+    is more noise. How they were chosen, and how little most of them matter: docs/focused-study.md.
+    """
+
+    rounds: int = 20
+    growth: float = 1.15
+    split: float = 0.6
+    delta_growth: float = 4.0
+    warmup: float = 0.08
+    boost: float = 1.6
+    width: float = 0.65
+    tail: float = 0.3
+    cap: float | None = None
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.rounds, int) and 1 <= self.rounds <= 1000):
+            raise InvalidArgument(f"rounds must be a whole number from 1 to 1000, not {self.rounds!r}.")
+        for constant in fields(self)[1:]:
+            value = getattr(self, constant.name)
+            if value is not None and not (math.isfinite(value) and value >= 0):
+                raise InvalidArgument(
+                    f"{constant.name} must be a finite number of at least 0, not {value!r}."
+                )
+        beyond = self.cap is not None and self.cap > 1
+        if not 0 < self.split < 1 or self.growth == 0 or self.width == 0 or self.boost == 0 or beyond:
+            raise InvalidArgument(
+                "split must lie between 0 and 1, cap be at most 1; growth, width and boost be above 0."
+            )
+
+
+@dataclass(frozen=True)
+class Boundary:
+    """The rounds of one calibrated mechanism; tuples with an entry per round.
+
+    `caps` are the most a focused user gives to one item, by set size: what keeps new items below `capped_at` in the last
+    round, which may use the part `last_deal` of delta_new.
+    """
+
+    sigma: float
+    shares: tuple[float, ...]
+    spent: tuple[float, ...]
+    scales: tuple[float, ...]
+    thresholds: tuple[float, ...]
+    caps: NDArray[np.float64]
+    capped_at: float
+    last_deal: float
+
+    @property
+    def cell(self) -> float:
+        """The width of the grid that every round's noisy sum is rounded to."""
+        return self.sigma / CELLS_PER_SIGMA
+
+
+@dataclass(frozen=True)
+class FocusedGaussian(Mechanism):
+    """The calibrated mechanism."""
+
+    request: Request
+    focus: Focus
+    boundary: Boundary
+    delta_new: float
+
+    def select(self, engine: Engine, sets: Any, stream: Stream) -> Any:
+        """Round after round: weigh by priority, add noise, release what crosses, set new priorities."""
+        rows = engine.bound(sets, self.request.max_items, stream)
+        items = engine.update(engine.items(sets), _begin)
+        for r, share in enumerate(self.boundary.shares):
+            rule = Rule(weigh_proportionally, unit=share / ONE, table=self.boundary.caps, reads="priority")
+            items = engine.weigh(rows, items, rule)
+            items = engine.update(items, partial(_round, mechanism=self, stream=stream, r=r))
+            rows = engine.bound(rows, self.request.max_items, stream, keep=items)
+        return items
+
+    def chance(self, holders: NDArray[np.int64], set_size: int) -> Floats:
+        """By simulation of holders who share all their items."""
+        from dpsu.algorithms.focused_chance import simulate
+
+        return simulate(self, holders, set_size)
+
+    def parameters(self) -> dict[str, Any]:
+        """Noise, the boundary per round, and the constants."""
+        return {
+            "noise": "gaussian",
+            "sigma": self.boundary.sigma,
+            "threshold": self.boundary.thresholds[-1],
+            **asdict(self.focus),
+            "shares": list(self.boundary.shares),
+            "thresholds": list(self.boundary.thresholds),
+            "capped_at": self.boundary.capped_at,
+            "last_deal": self.boundary.last_deal,
+        }
+
+    def budget(self) -> Budget:
+        """All rounds together are one Gaussian sum of sensitivity 1; new items cross the boundary with delta_new at most."""
+        return Budget(mu=1 / self.boundary.sigma, delta_new=self.delta_new)
+
+    def priority(self, totals: Floats, r: int) -> Floats:
+        """How much users want to give to items with these noisy totals after round r: the focus."""
+        if self.boundary.spent[r] < self.focus.warmup:
+            return np.ones_like(totals)
+        return bell(totals, *self.aim(r), self.focus.tail)
+
+    def aim(self, r: int) -> tuple[float, float]:
+        """Where the focus after round r is centred, and its width: the total that will just reach the last threshold."""
+        spent = self.boundary.spent[r]
+        reach = spent + self.focus.boost * (1 - spent)
+        width = self.focus.width * self.boundary.sigma * math.sqrt(spent * max(1 - spent, SPREAD_FLOOR))
+        return self.boundary.thresholds[-1] * spent / reach, width
+
+
+def _begin(columns: Columns) -> Columns:
+    size = len(columns["digest"])
+    return {
+        "noisy": np.zeros(size, np.int64),
+        "released": np.zeros(size, np.bool_),
+        "priority": np.ones(size, np.float64),
+    }
+
+
+def _round(columns: Columns, mechanism: FocusedGaussian, stream: Stream, r: int) -> Columns:
+    """Fresh noise on every item that is held and not yet released; the decision; the next priorities."""
+    boundary = mechanism.boundary
+    active = np.flatnonzero(columns["held"] & ~columns["released"])
+    totals = columns["noisy"][active] + gaussian_cells(
+        columns["total"][active],
+        columns["digest"][active],
+        stream,
+        round=r,
+        unit=boundary.shares[r] / ONE,
+        scale=boundary.scales[r],
+        cell=boundary.cell,
+    )
+    crossed = totals > threshold_in_cells(boundary.thresholds[r], boundary.cell, rounds=r + 1)
+    noisy, released, priority = (
+        columns["noisy"].copy(),
+        columns["released"].copy(),
+        np.zeros(len(columns["noisy"])),
+    )
+    noisy[active], released[active] = totals, crossed
+    priority[active] = np.where(
+        crossed, 0.0, mechanism.priority(totals.astype(np.float64) * boundary.cell, r)
+    )
+    return {"noisy": noisy, "released": released, "priority": priority, "open": ~released}
+
+
+def calibrate_boundary(request: Request, focus: Focus, sigma: float, delta_new: float) -> Boundary:
+    """Shares, noise and thresholds of all rounds, from the noise of the whole and the chance that new items may have."""
+    steps = math.log(focus.growth) * np.arange(focus.rounds)
+    raw = np.exp(steps - steps.max())
+    shares = raw / raw.sum() * (1 - ROUNDING)
+    spent = np.cumsum(shares)
+    scales = sigma * np.sqrt(shares) * (1 + ROUNDING)
+    deal = shares**focus.delta_growth
+    deal = deal / deal.sum() * (1 - ROUNDING)
+    rarest, likeliest = gaussian.per_item_tail(delta_new, [request.max_items, 1])
+    if rarest * deal.min() < SMALLEST_CHANCE:
+        raise InvalidArgument(
+            "these constants leave a round without any chance: take fewer rounds or less growth, or a larger delta."
+        )
+    deal = deal * crossing.excess(deal, shares, rarest, likeliest)
+    noise_so_far = np.sqrt(np.cumsum(scales**2)) * (1 + ROUNDING)
+    even = np.concatenate([[True], spent[:-1] < focus.warmup])
+    warm, focused = np.cumsum(shares * even), np.cumsum(shares * ~even)
+    caps, capped_at = _caps(
+        request.max_items, focus, noise_so_far[-1], deal[-1], delta_new, float(warm[-1]), float(focused[-1])
+    )
+
+    def bound(r: int) -> gaussian.Weight:
+        def at(first: Floats, last: Floats) -> Floats:
+            tail = gaussian.upper_quantile(gaussian.per_item_tail(delta_new, last) * deal[r])
+            given = warm[r] / np.sqrt(first) + focused[r] * caps[first.astype(np.int64)]
+            return np.asarray(given + noise_so_far[r] * tail, np.float64)
+
+        return at  # type: ignore[return-value]
+
+    thresholds = [
+        gaussian.largest_over_items(bound(r), request.max_items) * (1 + ROUNDING)  # type: ignore[arg-type]
+        for r in range(focus.rounds)
+    ]
+    return Boundary(
+        sigma,
+        tuple(map(float, shares)),
+        tuple(map(float, spent)),
+        tuple(map(float, scales)),
+        tuple(thresholds),
+        caps,
+        capped_at,
+        float(deal[-1]),
+    )
+
+
+def _caps(
+    max_items: int, focus: Focus, noise: float, deal: float, delta_new: float, warm: float, focused: float
+) -> tuple[NDArray[np.float64], float]:
+    """The most a focused user may give to one item, by set size, such that large and small sets need the same threshold."""
+    t = np.arange(1, max_items + 1, dtype=np.float64)
+    tail = noise * gaussian.upper_quantile(gaussian.per_item_tail(delta_new, t) * deal)
+    even = 1 / np.sqrt(t)
+    high = float((warm * even + focused + tail).max())
+    low = float(((warm + focused) * even + tail).max())
+    place = noise / (noise + 2) if focus.cap is None else focus.cap
+    wanted = low + place * (high - low)
+    caps = np.clip((wanted - tail - warm * even) / focused, even, 1.0) if focused > 0 else even
+    return np.concatenate([[1.0], np.maximum(np.minimum.accumulate(caps), even)]), wanted
+
+
+def _focused_gaussian(request: Request) -> Mechanism:
+    focus = request.options.get("focus", Focus())
+    if not isinstance(focus, Focus):
+        raise InvalidArgument(f"focus must be a dpsu.Focus, not {type(focus).__name__}.")
+    delta_noise = request.delta * focus.split
+    delta_new = (request.delta - delta_noise) * (1 - ROUNDING)
+    sigma = gaussian.noise_scale(request.epsilon, delta_noise)
+    return FocusedGaussian(request, focus, calibrate_boundary(request, focus, sigma, delta_new), delta_new)
+
+
+ALGORITHMS = (
+    Algorithm(
+        "focused-gaussian",
+        "focused",
+        "rounds in which users back what is close to making it; releases most",
+        _focused_gaussian,
+        options={"focus": Focus()},
+        proof="docs/focused-gaussian.md",
+    ),
+)
