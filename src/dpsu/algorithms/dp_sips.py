@@ -1,0 +1,127 @@
+"""DP-SIPS (Swanberg, Desfontaines, Haney 2023): Weighted Gaussian in rounds, each on what the others have not released.
+
+The first rounds spend little and take what everybody holds off everyone's list, so that the last one, which has most of
+the budget, spends it on rarer items. Every round draws at most max_items per user afresh. Proof: docs/dp-sips.md.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsu.algorithms.base import Algorithm, Floats, GaussianSelection, Mechanism, thinned
+from dpsu.algorithms.calibrate import deal
+from dpsu.algorithms.request import Request
+from dpsu.algorithms.weighted import even_rule
+from dpsu.engines import Columns, Engine
+from dpsu.errors import InvalidArgument
+from dpsu.privacy import gaussian
+from dpsu.privacy.budget import Budget
+from dpsu.stream import Stream
+
+DEFAULT_SHARES = (0.05, 0.15, 0.8)
+
+
+@dataclass(frozen=True)
+class DpSips(Mechanism):
+    """The calibrated mechanism: a share of the budget, a noise and a threshold per round."""
+
+    request: Request
+    shares: tuple[float, ...]
+    rounds: tuple[GaussianSelection, ...]
+    spent: Budget
+
+    def select(self, engine: Engine, sets: Any, stream: Stream) -> Any:
+        """Round after round: draw from what is not yet released, weigh evenly, release, delete."""
+        rule = even_rule(self.request.max_items, norm=2)
+        items = engine.update(engine.items(sets), _begin)
+        for r, selection in enumerate(self.rounds):
+            rows = engine.bound(sets, self.request.max_items, stream, round=r, keep=items)
+            items = engine.weigh(rows, items, rule)
+            items = engine.update(
+                items, partial(_release, selection=selection, stream=stream, r=r, unit=rule.unit)
+            )
+        return items
+
+    def chance(self, holders: NDArray[np.int64], set_size: int) -> Floats:
+        """For holders who share all their items; the others of these are taken to thin out at their mean."""
+        return np.array([self._chance(int(n), set_size) for n in holders])
+
+    def _chance(self, n: int, set_size: int) -> float:
+        missed = 1.0
+        for selection in self.rounds:
+            left = 1 + (set_size - 1) * missed
+            kept = min(left, self.request.max_items)
+            weight = 1 / math.sqrt(kept)
+
+            def released(count: Floats, s: GaussianSelection = selection, w: float = weight) -> Floats:
+                return np.where(count > 0, s.probability(count * w), 0.0)
+
+            missed *= 1 - float(thinned(released, np.array([n]), kept / left)[0])
+        return 1 - missed
+
+    def parameters(self) -> dict[str, Any]:
+        """Noise and threshold of every round, in units of one user's budget in that round."""
+        return {
+            "noise": "gaussian",
+            "sigma": 1 / self.spent.mu,
+            "shares": list(self.shares),
+            "sigmas": [selection.sigma for selection in self.rounds],
+            "thresholds": [selection.threshold for selection in self.rounds],
+        }
+
+    def budget(self) -> Budget:
+        """All rounds composed."""
+        return self.spent
+
+
+def _begin(columns: Columns) -> Columns:
+    size = len(columns["digest"])
+    return {"released": np.zeros(size, np.bool_), "open": np.ones(size, np.bool_)}
+
+
+def _release(columns: Columns, selection: GaussianSelection, stream: Stream, r: int, unit: float) -> Columns:
+    """Fresh noise on what users gave in this round; `held` has only items that were open."""
+    crossed = selection.crossed(columns, selection.noisy(columns, stream, unit, r))
+    released = columns["released"] | crossed
+    return {"released": released, "open": ~released}
+
+
+def _dp_sips(request: Request) -> Mechanism:
+    shares = check_shares(request.options.get("shares", DEFAULT_SHARES))
+    parts = deal(request, shares)
+    rounds = []
+    for part in parts:
+        sigma = math.nextafter(1 / part.mu, math.inf)
+        rounds.append(
+            GaussianSelection(sigma, gaussian.threshold_split(sigma, part.delta_new, request.max_items))
+        )
+    return DpSips(request, shares, tuple(rounds), parts[0].compose(*parts[1:]))
+
+
+def check_shares(shares: Any) -> tuple[float, ...]:
+    """Positive numbers that sum to 1."""
+    numbers = isinstance(shares, list | tuple) and all(
+        isinstance(share, int | float) and share > 0 for share in shares
+    )
+    if not numbers or len(shares) > 100 or abs(math.fsum(shares) - 1) > 1e-9:
+        raise InvalidArgument(
+            "shares must be up to 100 positive numbers that sum to 1, one per round, such as "
+            f"{list(DEFAULT_SHARES)}, not {shares!r}."
+        )
+    return tuple(float(share) for share in shares)
+
+
+ALGORITHMS = (
+    Algorithm(
+        "dp-sips",
+        "rounds",
+        "Weighted Gaussian in rounds, each on what is not yet released (Swanberg and others)",
+        _dp_sips,
+        options={"shares": DEFAULT_SHARES},
+        proof="docs/dp-sips.md",
+    ),
+)

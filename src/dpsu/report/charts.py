@@ -1,0 +1,66 @@
+"""Charts, drawn with matplotlib (the extra `plot`)."""
+
+import io
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from dpsu.errors import DpsuError, InvalidArgument
+from dpsu.output import replacing, require_folder
+
+ENDINGS = (".png", ".svg", ".pdf")
+BLUE, GREY, RED = "#2f6db3", "#8a8f98", "#b3402f"
+
+
+def check_chart(path: str | Path) -> None:
+    """Fail now rather than after the work: the ending is known, the folder takes files, matplotlib is there."""
+    if Path(path).suffix.lower() not in ENDINGS:
+        raise InvalidArgument(
+            f"cannot draw {Path(path).name!r}: the ending must be one of {', '.join(ENDINGS)}."
+        )
+    require_folder(path)
+    _pyplot()
+
+
+def compare_chart(frame: pl.DataFrame, path: str | Path, title: str = "items released") -> None:
+    """A bar per algorithm with the fewest and the most items of its runs, and the ceiling as a line."""
+    plt = _pyplot()
+    rows = frame.sort("items")
+    figure, axes = plt.subplots(figsize=(8, 1.2 + 0.42 * rows.height), layout="constrained")
+    means = rows["items"]
+    colours = [BLUE if private else RED for private in rows["private"]]
+    ends = [(means - rows["fewest"]).to_list(), (rows["most"] - means).to_list()]
+    names = [
+        name if private else f"{name} (not private)"
+        for name, private in rows.select("algorithm", "private").rows()
+    ]
+    axes.barh(names, means.to_list(), color=colours, xerr=ends, error_kw={"ecolor": GREY, "capsize": 3})
+    for place, mean in enumerate(means):
+        axes.annotate(f"{mean:,.0f}", (mean, place), xytext=(6, 0), textcoords="offset points", va="center")
+    ceiling = rows["ceiling"][0]
+    axes.axvline(ceiling, color=GREY, linestyle="--", linewidth=1)
+    label = f"ceiling {ceiling:,.0f}"
+    axes.annotate(label, (ceiling, -0.4), xytext=(-4, 0), textcoords="offset points", ha="right", color=GREY)
+    axes.set_xlim(0, 1.12 * max(ceiling, *rows["most"], 1))
+    figure.suptitle(title)
+    axes.spines[["top", "right"]].set_visible(False)
+    _save(figure, path)
+
+
+def _save(figure: Any, path: str | Path) -> None:
+    drawn = io.BytesIO()
+    figure.savefig(drawn, format=Path(path).suffix[1:].lower(), dpi=150)
+    with replacing(path) as file:
+        file.write(drawn.getvalue())
+
+
+def _pyplot() -> Any:
+    try:
+        import matplotlib
+    except ImportError as error:
+        raise DpsuError("charts need matplotlib: pip install 'dpsu[plot]'.") from error
+    matplotlib.use("agg")
+    from matplotlib import pyplot
+
+    return pyplot

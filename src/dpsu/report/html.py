@@ -1,0 +1,274 @@
+"""A statement as a page for people: one file, no network, no script."""
+
+import base64
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import fields
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+from typing import Any
+
+import numpy as np
+
+from dpsu.algorithms import calibrate, find
+from dpsu.algorithms.counts import share_with_counts
+from dpsu.algorithms.focused import Focus
+from dpsu.algorithms.request import Request
+from dpsu.errors import InvalidArgument
+from dpsu.output import write_text
+from dpsu.plan import Plan
+from dpsu.statement import Statement
+
+SET_SIZES = (1, 10, 100)
+POINTS = 33
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 720, 340, 52, 20, 34, 44
+
+
+def write_report(statement: Statement, path: str | Path, released: int | None = None) -> None:
+    """Write the page; `released` is the number of items in the file, if the caller has it at hand."""
+    write_text(page(statement, released), path)
+
+
+def page(statement: Statement, released: int | None = None) -> str:
+    """The page about this statement."""
+    template = Template(files("dpsu.report").joinpath("page.html").read_text(encoding="utf-8"))
+    return template.substitute(
+        title="What this list can and cannot tell about a person",
+        lead=_lead(statement, released),
+        promise=_promise(statement),
+        curve=_curve(statement),
+        strength=_strength(statement.epsilon, statement.delta),
+        limits=_list([*statement.not_covered, *_claims(statement)]),
+        parameters=_parameters(statement),
+        verify=_verify(statement),
+        version=escape(statement.version),
+    )
+
+
+def plan_of(statement: Statement) -> Plan | None:
+    """The plan that this statement was calibrated from; None if it cannot be told from the statement alone."""
+    parameters = {name: value for name, value in statement.parameters.items() if name != "counts"}
+    try:
+        entry = find(statement.algorithm)
+    except InvalidArgument:
+        return None
+    options = {name: parameters[name] for name in entry.options if name in parameters}
+    if "focus" in entry.options:
+        focus = Focus(**{constant.name: parameters[constant.name] for constant in fields(Focus)})
+        options = {"focus": focus} if focus != Focus() else {}
+    how: Any = statement.calibration
+    request = Request(statement.epsilon, statement.delta, statement.max_items, how, options)
+    counted = "counts" in statement.parameters
+    mechanism = share_with_counts(entry, request)[0] if counted else calibrate(entry, request)
+    same = json.loads(json.dumps(mechanism.parameters())) == json.loads(json.dumps(parameters))
+    return Plan(entry.name, mechanism) if same and not statement.rests_on else None
+
+
+def _lead(statement: Statement, released: int | None) -> str:
+    number = "" if released is None else f"{released:,} "
+    many = f"The file holds {number}item{'' if released == 1 else 's'}"
+    counted = " and a noisy number of the people who have each" if "counts" in statement.parameters else ""
+    return f"{many} that many people have in common{counted}. Items that only a few have are left out."
+
+
+def _promise(statement: Statement) -> str:
+    if statement.void:
+        return f'<div class="promise void"><p><strong>Nothing is promised:</strong> {escape(statement.void)}.</p></div>'
+    factor = math.exp(min(statement.epsilon, 700))
+    return (
+        '<div class="promise"><p>For every single person, the file would have come out almost as likely if their data had '
+        "never been there. Whatever anyone sees in it or infers from it, the odds that a given person is in the data change "
+        f"by a factor of at most <strong>{_short(factor)}</strong>, except with a chance of "
+        f"{_one_in(statement.delta)}.</p><p>In the terms of the field: the output is ({statement.epsilon:g}, "
+        f"{statement.delta:g})-differentially private for {escape(statement.unit)}. At most {statement.max_items:,} "
+        "items of one person count.</p></div>"
+    )
+
+
+def _strength(epsilon: float, delta: float) -> str:
+    rows = [(prior, 1 / (1 + (1 - prior) / prior * math.exp(-epsilon))) for prior in (0.01, 0.1, 0.5)]
+    body = "".join(
+        f'<tr><td class="number">{prior:.0%}</td><td class="number">{_percent(after)}</td></tr>'
+        for prior, after in rows
+    )
+    if epsilon <= 1:
+        verdict = "Values of epsilon up to 1 are commonly called strong."
+    elif epsilon <= 5:
+        verdict = "Values of epsilon between 1 and 5 are common in practice, and a compromise."
+    else:
+        verdict = (
+            "Values of epsilon above 5 promise little in the worst case; real attacks may gain far less."
+        )
+    return (
+        f"<p>Suppose somebody suspects that a person is in the data. After seeing the file they can be at most this sure "
+        f"(epsilon {epsilon:g}):</p><table><caption>The most that the file can tell about one person</caption><thead><tr>"
+        '<th class="number" scope="col">sure before</th><th class="number" scope="col">sure after, at most</th></tr></thead>'
+        f"<tbody>{body}</tbody></table><p>{verdict} Delta is the chance that this bound fails, {_one_in(delta)}; it should "
+        "lie far below one divided by the number of people in the data.</p>"
+    )
+
+
+def _curve(statement: Statement) -> str:
+    plan = plan_of(statement)
+    if plan is None:
+        return "<p>This statement alone does not tell the curve; <code>dpsu plan</code> draws it for given parameters.</p>"
+    sizes = [size for size in SET_SIZES if size <= statement.max_items]
+    users = _ladder(plan, sizes)
+    chances = {size: np.asarray(plan.chance(users, size)) for size in sizes}
+    needed = plan.users_needed(0.5, sizes[0]) or 0
+    sentence = (
+        f"An item comes out with even odds when about <strong>{needed:,} people</strong> have it who have no other item"
+        + (f", or {plan.users_needed(0.5, sizes[1]) or 0:,} if each has {sizes[1]}" if len(sizes) > 1 else "")
+        + ". What one person alone has stays in, but for the small chance above."
+    )
+    return (
+        f"<p>{sentence}</p><figure>{_svg(users, chances)}<figcaption>The chance that an item is kept, by the number of "
+        "people who share it. Each of them has as many items as the curve says.</figcaption></figure>"
+        f"{_table(users, chances)}"
+    )
+
+
+def _ladder(plan: Plan, sizes: Sequence[int]) -> list[int]:
+    low = plan.users_needed(0.005, sizes[0]) or 1
+    high = plan.users_needed(0.995, sizes[-1]) or 100 * low
+    return [int(n) for n in np.unique(np.geomspace(low, max(high, low + 1), POINTS).round())]
+
+
+def _svg(users: list[int], chances: dict[int, Any]) -> str:
+    low, high = math.log(users[0]), math.log(users[-1])
+
+    def x(n: float) -> float:
+        return LEFT + (WIDTH - LEFT - RIGHT) * (math.log(n) - low) / max(high - low, 1e-9)
+
+    def y(chance: float) -> float:
+        return TOP + (HEIGHT - TOP - BOTTOM) * (1 - chance)
+
+    parts = [
+        f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y(c):.1f}" y2="{y(c):.1f}"/>'
+        f'<text x="{LEFT - 8}" y="{y(c) + 4:.1f}" text-anchor="end">{c:.0%}</text>'
+        for c in (0, 0.25, 0.5, 0.75, 1)
+    ]
+    parts += [
+        f'<text x="{x(n):.1f}" y="{HEIGHT - BOTTOM + 20}" text-anchor="middle">{n:,}</text>'
+        for n in _ticks(users)
+    ]
+    parts.append(
+        f'<text x="{(LEFT + WIDTH) / 2}" y="{HEIGHT - 4}" text-anchor="middle">people who share the item</text>'
+    )
+    for k, (size, values) in enumerate(chances.items(), 1):
+        points = " ".join(f"{x(n):.1f},{y(float(c)):.1f}" for n, c in zip(users, values, strict=True))
+        parts.append(f'<polyline class="curve s{k}" points="{points}"/>')
+        legend = LEFT + (k - 1) * 200
+        parts.append(
+            f'<line class="curve s{k}" x1="{legend}" x2="{legend + 34}" y1="14" y2="14"/>'
+            f'<text class="label l{k}" x="{legend + 42}" y="18">{_items(size)} each</text>'
+        )
+    return (
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-labelledby="chart-title"><title id="chart-title">The chance '
+        f"that an item is kept rises with the number of people who share it; the table below has the numbers.</title>"
+        f"{''.join(parts)}</svg>"
+    )
+
+
+def _ticks(users: list[int]) -> list[int]:
+    """Round numbers along a logarithmic axis, at most eight."""
+    ticks = [
+        digit * 10**power
+        for power in range(int(math.log10(users[0])), int(math.log10(users[-1])) + 1)
+        for digit in (1, 2, 5)
+        if users[0] <= digit * 10**power <= users[-1]
+    ]
+    return ticks[:: math.ceil(len(ticks) / 8)] if ticks else [users[0], users[-1]]
+
+
+def _table(users: list[int], chances: dict[int, Any]) -> str:
+    head = "".join(f'<th class="number" scope="col">{_items(size)} each</th>' for size in chances)
+    rows = "".join(
+        f'<tr><th class="number" scope="row">{n:,}</th>'
+        + "".join(f'<td class="number">{_percent(float(values[k]))}</td>' for values in chances.values())
+        + "</tr>"
+        for k, n in enumerate(users)
+        if k % 2 == 0
+    )
+    return (
+        "<details><summary>The numbers of the curve</summary><table><caption>Chance that an item is kept</caption><thead>"
+        f'<tr><th class="number" scope="col">people</th>{head}</tr></thead><tbody>{rows}</tbody></table></details>'
+    )
+
+
+def _parameters(statement: Statement) -> str:
+    rows = [
+        ("algorithm", statement.algorithm),
+        ("calibration", statement.calibration),
+        ("epsilon", statement.epsilon),
+        ("delta", statement.delta),
+        ("at most so many items of a person", statement.max_items),
+        *statement.parameters.items(),
+        *(statement.budget or {}).items(),
+        ("randomness", statement.noise_source),
+        ("proof", statement.proof),
+    ]
+    body = "".join(
+        f'<tr><th scope="row">{escape(str(name))}</th><td>{escape(_value(value))}</td></tr>'
+        for name, value in rows
+    )
+    return (
+        '<div class="wide" tabindex="0" role="region" aria-label="Parameters"><table><caption>Noise and thresholds in units '
+        f"of what one person can give</caption><tbody>{body}</tbody></table></div>"
+    )
+
+
+def _verify(statement: Statement) -> str:
+    text = statement.to_json()
+    link = base64.b64encode(text.encode()).decode()
+    digest = (
+        f"<p>The SHA-256 of the file is <code>{escape(statement.released_sha256)}</code>.</p>"
+        if statement.released_sha256
+        else ""
+    )
+    return (
+        "<p>The promise can be recomputed from the statement alone, with interval arithmetic and without the data:</p>"
+        '<pre tabindex="0"><code>pip install dpsu\ndpsu verify statement.json</code></pre>'
+        f'<p><a download="statement.json" href="data:application/json;base64,{link}">Save the statement</a>, which this '
+        f"page carries inside it.</p>{digest}<details><summary>Show the statement</summary>"
+        f'<pre tabindex="0"><code>{escape(text)}</code></pre></details>'
+    )
+
+
+def _claims(statement: Statement) -> list[str]:
+    return [f"whether the claim holds {claim}, which is the publisher's" for claim in statement.rests_on]
+
+
+def _list(entries: Sequence[str]) -> str:
+    return "<ul>" + "".join(f"<li>{escape(entry)}</li>" for entry in entries) + "</ul>"
+
+
+def _items(size: int) -> str:
+    return "1 item" if size == 1 else f"{size} items"
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, list):
+        return ", ".join(_value(entry) for entry in value)
+    if isinstance(value, dict):
+        return "; ".join(f"{name} {_value(entry)}" for name, entry in value.items())
+    return str(value)
+
+
+def _short(value: float) -> str:
+    return f"{value:.3g}" if value < 1000 else f"{value:.2e}"
+
+
+def _percent(chance: float) -> str:
+    if 0.9995 < chance < 1:
+        return "over 99.9 %"
+    return f"{100 * chance:.1f} %" if chance >= 0.001 or chance == 0 else "under 0.1 %"
+
+
+def _one_in(chance: float) -> str:
+    return f"one in {round(1 / chance):,}"

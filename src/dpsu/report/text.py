@@ -1,0 +1,148 @@
+"""Plans, releases and catalogues as text for a terminal."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+from rich.console import Console
+from rich.panel import Panel
+from rich.table import Table
+
+from dpsu.ledger import Ledger
+from dpsu.plan import Plan
+from dpsu.statement import Statement
+
+WIDTH = 100
+BAR = 40
+
+
+def render(*parts: Any, width: int = WIDTH) -> str:
+    """Rich parts as plain text."""
+    console = Console(width=width, no_color=True, highlight=False, emoji=False)
+    with console.capture() as capture:
+        for part in parts:
+            console.print(part)
+    return capture.get().rstrip("\n")
+
+
+def plan_text(plan: Plan) -> str:
+    """The plan as a page: what it costs, and who must share an item."""
+    return render(plan_headline(plan), plan_table(plan), plan_sentence(plan))
+
+
+def plan_headline(plan: Plan) -> str:
+    """Algorithm, privacy and numbers in one paragraph."""
+    request = plan.mechanism.request
+    numbers = ", ".join(
+        f"{name} {_number(value)}" for name, value in plan.parameters.items() if not isinstance(value, list)
+    )
+    return (
+        f"{plan.algorithm}, epsilon {request.epsilon:g}, delta {request.delta:g}, "
+        f"at most {request.max_items} items per user, {request.calibration} calibration\n{numbers}"
+    )
+
+
+def plan_table(plan: Plan) -> Table:
+    """The chance of release by holders and by the size of their sets."""
+    frame = plan.table()
+    table = Table(
+        title="chance that an item is released",
+        caption="by the number of users who hold it, and of items each holds",
+    )
+    for column in frame.columns:
+        table.add_column(column, justify="right")
+    for row in frame.iter_rows():
+        table.add_row(f"{row[0]:,}", *(_percent(chance) for chance in row[1:]))
+    return table
+
+
+def plan_sentence(plan: Plan) -> str:
+    """How many users give an item even odds."""
+    needed = [f"{plan.users_needed(set_size=size):,} ({size} items each)" for size in plan.set_sizes()[:5]]
+    return f"Even odds at {', '.join(needed)} users."
+
+
+def chance_chart(plan: Plan, set_size: int) -> str:
+    """A curve of bars: how likely an item is kept against the number of users who share it."""
+    low, high = plan.users_needed(0.02, set_size) or 1, plan.users_needed(0.98, set_size) or 1
+    steps = max(1, (high - low) // 12)
+    lines = [f"how likely an item is kept, by the number of users who share it ({set_size} items each)"]
+    for users in range(max(1, low - steps), high + steps + 1, steps):
+        chance = plan.chance(users, set_size)
+        lines.append(f"{users:>7,} users  {'█' * round(BAR * chance):<{BAR}} {_percent(chance):>6}")
+    return "\n".join(lines)
+
+
+def statement_panel(statement: Statement | None, warning: str | None) -> Panel:
+    """What was promised, framed."""
+    if statement is None:
+        return Panel(str(warning), title="no promise", border_style="red")
+    return Panel(str(statement), title="what is promised", border_style="red" if statement.void else "green")
+
+
+def catalogue_table(frame: pl.DataFrame) -> Table:
+    """The algorithms."""
+    table = Table()
+    for column in ("name", "family", "private", "runs on", "what it does"):
+        table.add_column(column)
+    for entry in frame.iter_rows(named=True):
+        name = f"{entry['name']} (default)" if entry["default"] else entry["name"]
+        private = "yes" if entry["private"] else "NO"
+        table.add_row(name, entry["family"], private, entry["engines"], entry["summary"])
+    return table
+
+
+def comparison_table(frame: pl.DataFrame) -> Table:
+    """Algorithms side by side, most items first."""
+    ceiling = frame["ceiling"][0]
+    table = Table(
+        title="items released",
+        caption=f"No private algorithm releases more than {ceiling:,.0f} items on average from this data.",
+    )
+    table.add_column("algorithm")
+    for column in ("items", "spread", "of the ceiling", "seconds"):
+        table.add_column(column, justify="right")
+    for entry in frame.iter_rows(named=True):
+        name = entry["algorithm"] if entry["private"] else f"{entry['algorithm']} (NOT private)"
+        part = _percent(entry["items"] / ceiling) if ceiling else "-"
+        table.add_row(
+            name, f"{entry['items']:,.0f}", f"± {entry['spread']:,.0f}", part, f"{entry['seconds']:.2f}"
+        )
+    return table
+
+
+def ledger_table(ledger: Ledger) -> Table:
+    """The releases over one data set, and what they spend together."""
+    table = Table(
+        title=f"{ledger.path.name}: epsilon {ledger.epsilon:g}, delta {ledger.delta:g} at most",
+        caption=f"together epsilon {ledger.epsilon_spent():.4g} at delta {ledger.delta:g}",
+    )
+    for column in ("release", "at", "algorithm", "epsilon", "delta"):
+        table.add_column(column)
+    for entry in ledger.entries():
+        stated = entry.statement
+        table.add_row(
+            str(entry.number), entry.at, stated.algorithm, f"{stated.epsilon:g}", f"{stated.delta:g}"
+        )
+    return table
+
+
+def in_columns(words: Sequence[Any], width: int = WIDTH) -> str:
+    """Words side by side."""
+    texts = [str(word) for word in words]
+    cell = max((len(text) for text in texts), default=0) + 2
+    per_line = max(1, width // cell)
+    rows = [texts[k : k + per_line] for k in range(0, len(texts), per_line)]
+    return "\n".join("".join(f"{text:<{cell}}" for text in row).rstrip() for row in rows)
+
+
+def _percent(chance: float) -> str:
+    if 0 < chance < 0.001:
+        return "<0.1 %"
+    if 0.999 < chance < 1:
+        return ">99.9 %"
+    return f"{100 * chance:.1f} %"
+
+
+def _number(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
