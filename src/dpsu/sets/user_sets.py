@@ -1,7 +1,9 @@
 """User sets: one set of item numbers per user, and the names behind the numbers."""
 
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -32,9 +34,15 @@ class Names:
         """The columns that name an item."""
         return self._frame.columns
 
-    def decode(self, codes: NDArray[np.integer]) -> pl.DataFrame:
-        """The items with these codes, sorted, in the source's columns and types (categoricals as strings)."""
-        chosen = self._frame[codes].sort(self.columns)
+    def decode(
+        self, codes: NDArray[np.integer], beside: Mapping[str, NDArray[Any]] | None = None
+    ) -> pl.DataFrame:
+        """The items with these codes, sorted, in the columns and types of the source (categoricals as strings).
+
+        `beside` are further columns, such as counts, with a value for each code.
+        """
+        further = [pl.Series(name, values) for name, values in (beside or {}).items()]
+        chosen = self._frame[codes].with_columns(further).sort(self.columns)
         return pl.DataFrame([_detached(column) for column in chosen])
 
 

@@ -1,0 +1,128 @@
+"""Bigrams and trigrams of the arXiv titles: every algorithm at several bounds, and levels against one union of all sizes.
+
+    python -m experiments.ngrams [arxiv_titles.parquet]
+
+writes docs/ngrams-results.md. The titles are public, so the randomness is seeded: the same table every time.
+"""
+
+import math
+import sys
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+
+from dpsu.algorithms import CATALOGUE, calibrate
+from dpsu.algorithms.request import Request
+from dpsu.engines.local import LocalEngine
+from dpsu.ngrams import ngrams
+from dpsu.release import release
+from dpsu.sets import UserSets, read_text, text_rule
+from dpsu.stream import Stream
+from dpsu.testing import seeded
+
+ROOT = Path(__file__).parents[1]
+TITLES = ROOT.parent / "shared" / "data" / "arxiv_titles.parquet"
+RESULTS = ROOT / "docs" / "ngrams-results.md"
+
+EPSILON, DELTA = 3.0, math.exp(-10)
+BOUNDS = (10, 50, 100, 200)
+ALGORITHMS = (
+    "count-laplace", "count-gaussian", "weighted-laplace", "weighted-gaussian", "policy-laplace", "policy-gaussian",
+    "policy-gaussian-l1", "focused-gaussian",
+)  # fmt: skip
+LEVELS_BOUND = 100
+
+
+def main() -> None:
+    titles = Path(sys.argv[1]) if len(sys.argv) > 1 else TITLES
+    tables = [by_algorithm(titles, size) for size in (2, 3)]
+    levels = by_method(titles)
+    RESULTS.write_text(PAGE.format(bigrams=tables[0], trigrams=tables[1], levels=levels))
+    print(RESULTS.read_text())
+
+
+def by_algorithm(titles: Path, size: int) -> str:
+    """A row for each algorithm, a column for each bound: the n-grams released."""
+    stream = Stream(bytes(32), seeded=True)
+    rule = text_rule("text", ngrams=size)
+    assert rule is not None
+    sets = read_text(titles, rule, user="author", stream=stream)
+    rows = [
+        f"| algorithm | {' | '.join(f'max_items {bound}' for bound in BOUNDS)} |",
+        "|---" + "|---:" * len(BOUNDS) + "|",
+    ]
+    for name in ALGORITHMS:
+        counts = [f"{released(sets, name, bound, stream):,}" for bound in BOUNDS]
+        print(f"{size}-grams, {name}: {', '.join(counts)}", file=sys.stderr, flush=True)
+        label = name if CATALOGUE[name].private else f"{name} (not private)"
+        rows.append(f"| {label} | {' | '.join(counts)} |")
+    return "\n".join(rows)
+
+
+def released(sets: UserSets, name: str, bound: int, stream: Stream) -> int:
+    """How many items one run of the algorithm releases."""
+    mechanism = calibrate(CATALOGUE[name], Request(EPSILON, DELTA, bound))
+    return int(np.sum(mechanism.select(LocalEngine(), sets, stream)["released"]))
+
+
+def by_method(titles: Path) -> str:
+    """A row for each way to get words, bigrams and trigrams together, a column for each size."""
+    source = {"user": "author", "text": "text", "epsilon": EPSILON, "delta": DELTA}
+    ways = {
+        "one union of sizes 1–3, max_items 100": lambda: release(
+            titles, ngrams=(1, 2, 3), max_items=LEVELS_BOUND, **source
+        ),
+        "one union of sizes 1–3, max_items 300": lambda: release(
+            titles, ngrams=(1, 2, 3), max_items=3 * LEVELS_BOUND, **source
+        ),
+        "levels, focused-gaussian": lambda: ngrams(titles, max_items=LEVELS_BOUND, **source),
+        "levels, focused-gaussian, shares .5 .3 .2": lambda: ngrams(
+            titles, max_items=LEVELS_BOUND, shares=(0.5, 0.3, 0.2), **source
+        ),
+        "levels, dpne": lambda: ngrams(titles, max_items=LEVELS_BOUND, method="dpne", **source),
+    }
+    written = grams_written(titles)
+    rows = ["| way | words | bigrams | trigrams | of these nobody wrote |", "|---|---:|---:|---:|---:|"]
+    for name, way in ways.items():
+        with seeded(0):
+            items = way().items
+        sizes = Counter(item.count(" ") + 1 for item in items)
+        made_up = sum(item not in written for item in items)
+        rows.append(f"| {name} | {sizes[1]:,} | {sizes[2]:,} | {sizes[3]:,} | {made_up:,} |")
+        print(rows[-1], file=sys.stderr, flush=True)
+    return "\n".join(rows)
+
+
+def grams_written(titles: Path) -> set[str]:
+    """Every n-gram of the titles."""
+    rule = text_rule("text", ngrams=(1, 2, 3))
+    assert rule is not None
+    sets = read_text(titles, rule, user="author", stream=Stream(bytes(32), seeded=True))
+    return set(sets.names.decode(np.arange(sets.n_items)).to_series().to_list())
+
+
+PAGE = """# Bigrams and trigrams of the arXiv titles
+
+721 k titles of 240 k first authors; epsilon 3, delta e^-10; the default word rule; exact calibration; one seeded run
+a cell. Made by `python -m experiments.ngrams`.
+
+## Bigrams released
+
+{bigrams}
+
+## Trigrams released
+
+{trigrams}
+
+## Words, bigrams and trigrams together
+
+The whole (epsilon, delta) is for all sizes together. Levels have max_items 100 each and even shares unless said otherwise.
+
+{levels}
+
+[What levels are, and why they are private](ngrams.md).
+"""
+
+if __name__ == "__main__":
+    main()

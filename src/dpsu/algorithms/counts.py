@@ -1,0 +1,121 @@
+"""How many users hold a released item: rounded Gaussian noise on the holders, after a cut among the released items.
+
+A user adds 1 to at most `max_items` counts, so all counts together have an ℓ2-sensitivity of the root of that, and with the
+number of users beside them of the root of one more. The noise composes as Gaussian DP. Proof: docs/counts.md.
+"""
+
+import math
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsu.algorithms import calibrate
+from dpsu.algorithms.base import Algorithm, Mechanism
+from dpsu.algorithms.request import Request
+from dpsu.algorithms.within import focused_within, whole_budget
+from dpsu.engines import Columns, Engine, Rule
+from dpsu.kernels import count_holders
+from dpsu.noise import gaussian_cells
+from dpsu.privacy import gaussian
+from dpsu.privacy.budget import Budget
+from dpsu.stream import Purpose, Stream
+
+SHARE = 0.1
+"""What counts take of a release's promise."""
+
+CUT = 1 << 16
+"""The round of the cut among released items: far from those in which an algorithm cuts sets."""
+
+NO_DIGEST = np.zeros((1, 2), np.uint64)
+
+
+@dataclass(frozen=True)
+class Counting:
+    """Counts beside a release: the whole request, what they spend of it, and what the statement says of them."""
+
+    request: Request
+    budget: Budget
+    sigma: float
+    stated: dict[str, float]
+
+
+def share_with_counts(algorithm: Algorithm, request: Request) -> tuple[Mechanism, Counting]:
+    """The algorithm and counts of what it releases, which together keep the request's promise.
+
+    Counts take SHARE of the squared mu beside Focused Gaussian, and SHARE of epsilon and delta beside all others.
+    """
+    if algorithm.name == "focused-gaussian" and not request.options:
+        whole = whole_budget(request)
+        for_items, for_counts = whole.split([1 - SHARE, SHARE])
+        mechanism: Mechanism = focused_within(request, Budget(for_items.mu, whole.delta_new))
+        mu, taken = for_counts.mu, {}
+    else:
+        taken = {"epsilon": SHARE * request.epsilon, "delta": SHARE * request.delta}
+        epsilon, delta = request.epsilon - taken["epsilon"], request.delta - taken["delta"]
+        left = replace(request, epsilon=math.nextafter(epsilon, 0), delta=math.nextafter(delta, 0))
+        mechanism = calibrate(algorithm, left)
+        mu = gaussian.mu_for(**taken)
+    sigma = counting_noise(mu, request.max_items)
+    stated = {**stated_counts(sigma, request.max_items, SHARE), **taken}
+    return mechanism, Counting(request, Budget(mu, 0.0), sigma, stated)
+
+
+def counting_noise(mu: float, max_items: int, *, with_users: bool = False) -> float:
+    """The noise for which counts of `max_items` items a user (and the number of users) are mu-Gaussian private."""
+    return math.sqrt(max_items + with_users) / mu * (1 + 2**-50)
+
+
+def stated_counts(
+    sigma: float, max_items: int, share: float, *, with_users: bool = False
+) -> dict[str, float]:
+    """What a statement says of counts: their noise, sensitivity and share of the squared mu."""
+    return {"sigma": sigma, "squared_sensitivity": max_items + with_users, "share": share}
+
+
+def noisy_holders(
+    engine: Engine, sets: Any, items: Any, *, max_items: int, sigma: float, stream: Stream
+) -> Any:
+    """The engine's table of items with the column `holders`: noisy for those with `released`, 0 for the others."""
+    items = engine.update(items, _open_released)
+    rows = engine.bound(sets, max_items, stream, round=CUT, keep=items)
+    items = engine.weigh(rows, items, Rule(count_holders, unit=1.0))
+    return engine.update(items, partial(_add_noise, sigma=sigma, stream=stream))
+
+
+def noisy_absent(digests: NDArray[np.uint64], *, sigma: float, stream: Stream) -> NDArray[np.int64]:
+    """The counts of public items that nobody holds."""
+    size = len(digests)
+    columns = {"released": np.ones(size, np.bool_), "total": np.zeros(size, np.int64), "digest": digests}
+    return np.asarray(_add_noise(columns, sigma, stream)["holders"], np.int64)
+
+
+def noisy_users(users: int, *, sigma: float, stream: Stream) -> int:
+    """The number of users with the noise of one more count."""
+    total = np.array([users], np.int64)
+    noisy = gaussian_cells(
+        total, NO_DIGEST, stream, round=1, unit=1.0, scale=sigma, cell=1.0, purpose=Purpose.COUNT
+    )
+    return int(noisy[0])
+
+
+def _open_released(columns: Columns) -> Columns:
+    return {"open": columns["released"]}
+
+
+def _add_noise(columns: Columns, sigma: float, stream: Stream) -> Columns:
+    released = np.flatnonzero(columns["released"])
+    holders = np.zeros(len(columns["released"]), np.int64)
+    holders[released] = gaussian_cells(
+        columns["total"][released],
+        columns["digest"][released],
+        stream,
+        round=0,
+        unit=1.0,
+        scale=sigma,
+        cell=1.0,
+        purpose=Purpose.COUNT,
+    )
+    return {"holders": holders}

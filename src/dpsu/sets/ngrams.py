@@ -1,0 +1,228 @@
+"""n-grams of a corpus as user sets: numbers throughout, spelt out only to be digested or once they are released."""
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from dpsu.compiled import kernel
+from dpsu.errors import TooLarge
+from dpsu.random_kernels import digest_bytes
+from dpsu.sets.columns import ColumnNames
+from dpsu.sets.encode import LOW_32, Codes, KeyTable
+from dpsu.sets.read import MOST_PAIRS
+from dpsu.sets.text import Corpus, TextRule, read_corpus
+from dpsu.sets.user_sets import Digests, Names, UserSets, digest_order, group_by_user, places
+from dpsu.sets.words import Bytes, Offsets
+from dpsu.stream import Stream
+
+Bools = NDArray[np.bool_]
+
+SPACE_BYTE = np.uint8(0x20)
+NONE = -1
+SLICE = 1 << 18
+
+
+@dataclass(frozen=True, repr=False)
+class Ngrams:
+    """The n-grams of one size: `codes[i]` is the one that begins at word i of the corpus, or -1.
+
+    An n-gram longer than a word is the n-gram of all but its last word and that word: `table` holds the pairs.
+    """
+
+    size: int
+    codes: Codes
+    shorter: "Ngrams | None"
+    table: KeyTable | None
+    n_words: int
+
+    def __repr__(self) -> str:
+        return f"Ngrams(<private {self.size}-grams>)"
+
+    def __len__(self) -> int:
+        return self.n_words if self.table is None else len(self.table)
+
+    def words_of(self, codes: NDArray[np.int64]) -> NDArray[np.int32]:
+        """The words of the n-grams with these codes, a row for each."""
+        if self.shorter is None or self.table is None:
+            return codes.astype(np.int32).reshape(-1, 1)
+        keys = self.table.keys[codes]
+        before = self.shorter.words_of((keys >> np.uint64(32)).astype(np.int64))
+        return np.hstack([before, (keys & LOW_32).astype(np.int32).reshape(-1, 1)])
+
+    def add(self, words: NDArray[np.int32]) -> NDArray[np.int64]:
+        """The codes of n-grams given by their words, whether the corpus has them or not; their beginnings are known."""
+        if self.shorter is None or self.table is None:
+            return words[:, 0].astype(np.int64)
+        before = self.shorter.add(words[:, :-1]).astype(np.uint64)
+        return self.table.encode(before << np.uint64(32) | words[:, -1].astype(np.uint64)).astype(np.int64)
+
+
+def unigrams(corpus: Corpus) -> Ngrams:
+    """The words themselves."""
+    return Ngrams(1, corpus.words, None, None, len(corpus.vocabulary))
+
+
+def longer(corpus: Corpus, shorter: Ngrams, kept: Bools | None = None) -> Ngrams:
+    """The n-grams with one word more, within rows; only those whose two parts are `kept`, if that is given."""
+    chosen = np.ones(len(shorter), np.bool_) if kept is None else kept
+    keys, at = pair_up(corpus.starts, corpus.words, shorter.codes, chosen, shorter.size)
+    table = KeyTable(int(corpus.digest_key[0]))
+    codes = np.full(corpus.words.size, NONE, dtype=np.int32)
+    codes[at] = table.encode(keys)
+    return Ngrams(shorter.size + 1, codes, shorter, table, shorter.n_words)
+
+
+@kernel
+def pair_up(
+    starts: Offsets, words: Codes, codes: Codes, kept: Bools, size: int
+) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """Keys of all n-grams of `size + 1` words whose first and last `size` words are kept, and where they begin."""
+    keys = np.empty(words.size, np.uint64)
+    at = np.empty(words.size, np.int64)
+    found = 0
+    for row in range(starts.size - 1):
+        for i in range(starts[row], starts[row + 1] - size):
+            first, second = codes[i], codes[i + 1]
+            if first >= 0 and second >= 0 and kept[first] and kept[second]:
+                keys[found] = np.uint64(first) << np.uint64(32) | np.uint64(words[i + size])
+                at[found] = i
+                found += 1
+    return keys[:found].copy(), at[:found].copy()
+
+
+@kernel
+def pairs_of(row_users: Codes, starts: Offsets, codes: Codes, base: int) -> tuple[Codes, Codes]:
+    """The users and numbers (from `base` on) of all n-grams in the corpus."""
+    users = np.empty(codes.size, np.int32)
+    items = np.empty(codes.size, np.int32)
+    found = 0
+    for row in range(row_users.size):
+        for i in range(starts[row], starts[row + 1]):
+            if codes[i] >= 0:
+                users[found] = row_users[row]
+                items[found] = base + codes[i]
+                found += 1
+    return users[:found].copy(), items[:found].copy()
+
+
+@kernel
+def join_words(phrases: NDArray[np.int32], starts: Offsets, data: Bytes) -> tuple[Offsets, Bytes]:
+    """The words of every row with single spaces between them: where each begins, and all bytes."""
+    count, size = phrases.shape
+    offsets = np.zeros(count + 1, np.int64)
+    for row in range(count):
+        length = size - 1
+        for k in range(size):
+            length += starts[phrases[row, k] + 1] - starts[phrases[row, k]]
+        offsets[row + 1] = offsets[row] + length
+    joined = np.full(offsets[-1], SPACE_BYTE, np.uint8)
+    for row in range(count):
+        place = offsets[row]
+        for k in range(size):
+            for i in range(starts[phrases[row, k]], starts[phrases[row, k] + 1]):
+                joined[place] = data[i]
+                place += 1
+            place += 1
+    return offsets, joined
+
+
+class NgramNames(Names):
+    """What n-grams are called: spelt from the words of the corpus when asked, and never before.
+
+    Item i is the n-gram with the code `numbers[i]`, codes counted through all `parts`.
+    """
+
+    def __init__(
+        self,
+        column: str,
+        parts: Sequence[Ngrams],
+        numbers: NDArray[np.int64],
+        spelling: tuple[Offsets, Bytes],
+    ) -> None:
+        self._column = column
+        self._parts = parts
+        self.numbers = numbers
+        self._spelling = spelling
+
+    def __len__(self) -> int:
+        return self.numbers.size
+
+    @property
+    def columns(self) -> list[str]:
+        """The one column of n-grams."""
+        return [self._column]
+
+    def decode(
+        self, codes: NDArray[np.integer], beside: Mapping[str, NDArray[Any]] | None = None
+    ) -> pl.DataFrame:
+        """The n-grams with these codes, their words joined by a space, sorted; `beside` them further columns."""
+        wanted = self.numbers[codes]
+        names = np.empty(wanted.size, dtype=object)
+        base = 0
+        for part in self._parts:
+            own = np.flatnonzero((wanted >= base) & (wanted < base + len(part)))
+            names[own] = spell(part.words_of(wanted[own] - base), self._spelling)
+            base += len(part)
+        further = [pl.Series(name, values) for name, values in (beside or {}).items()]
+        return pl.DataFrame([pl.Series(self._column, names, dtype=pl.String), *further]).sort(self._column)
+
+
+def spell(phrases: NDArray[np.int32], spelling: tuple[Offsets, Bytes]) -> list[str]:
+    """The phrases as strings."""
+    offsets, joined = join_words(phrases, *spelling)
+    text = joined.tobytes()
+    return [text[first:last].decode() for first, last in pairwise(offsets)]
+
+
+def ngram_sets(corpus: Corpus, parts: Sequence[Ngrams], column: str) -> UserSets:
+    """The sets of all n-grams of these sizes."""
+    pairs: list[tuple[Codes, Codes]] = []
+    base = 0
+    spelling = corpus.vocabulary.spelling()
+    for part in parts:
+        pairs.append(pairs_of(corpus.row_users, corpus.starts, part.codes, base))
+        base += len(part)
+    if sum(users.size for users, _ in pairs) > MOST_PAIRS:
+        raise TooLarge("the text has more than 2^31 n-grams; take fewer sizes or a part of the users")
+    digests = np.concatenate([_digests(part, corpus, spelling) for part in parts])
+    order = digest_order(digests)
+    users = np.arange(len(corpus.user_digests), dtype=np.int32)
+    indptr, items = group_by_user(pairs, users, places(order))
+    names = NgramNames(column, parts, order, spelling)
+    return UserSets(indptr, items, corpus.user_digests, digests[order], names)
+
+
+def _digests(part: Ngrams, corpus: Corpus, spelling: tuple[Offsets, Bytes]) -> Digests:
+    """The digests of all n-grams of one size: those of their names, as on every engine."""
+    if part.size == 1:
+        return corpus.vocabulary.digests
+
+    def of_slice(first: int) -> Any:
+        phrases = part.words_of(np.arange(first, min(first + SLICE, len(part))))
+        return digest_bytes(*join_words(phrases, *spelling), corpus.digest_key)
+
+    with ThreadPoolExecutor(2) as pool:
+        return np.concatenate([np.zeros((0, 2), np.uint64), *pool.map(of_slice, range(0, len(part), SLICE))])
+
+
+def read_text(
+    source: Any,
+    rule: TextRule,
+    *,
+    user: ColumnNames | None = None,
+    stream: Stream,
+    drop_nulls: bool = False,
+    format: str | None = None,
+) -> UserSets:
+    """The sets of all users' n-grams in a source of text."""
+    corpus = read_corpus(source, rule, user=user, stream=stream, drop_nulls=drop_nulls, format=format)
+    parts = [unigrams(corpus)]
+    while parts[-1].size < rule.sizes[-1]:
+        parts.append(longer(corpus, parts[-1]))
+    return ngram_sets(corpus, [part for part in parts if part.size in rule.sizes], rule.name)

@@ -1,0 +1,55 @@
+"""Two databases out of one: users go to one of two parts, and a part knows the items of its own users only."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from dpsu.sets.user_sets import Names, UserSets
+
+
+class PartNames(Names):
+    """The names of those items that a part of the users holds."""
+
+    def __init__(self, names: Names, codes: NDArray[np.int64]) -> None:
+        self._names = names
+        self._codes = codes
+
+    def __len__(self) -> int:
+        return self._codes.size
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that name an item."""
+        return self._names.columns
+
+    def decode(
+        self, codes: NDArray[np.integer], beside: Mapping[str, NDArray[Any]] | None = None
+    ) -> pl.DataFrame:
+        """The items with these codes, as in the whole."""
+        return self._names.decode(self._codes[codes], beside)
+
+
+def split_users(sets: UserSets, chosen: NDArray[np.bool_]) -> tuple[UserSets, UserSets]:
+    """The sets of the chosen users, and those of all others."""
+    return _part(sets, chosen), _part(sets, ~chosen)
+
+
+def _part(sets: UserSets, chosen: NDArray[np.bool_]) -> UserSets:
+    # Items that nobody in this part holds must not get noise here, or they could come out of the wrong part.
+    sizes = np.diff(sets.indptr)
+    own = sets.items[np.repeat(chosen, sizes)]
+    held = np.zeros(sets.n_items, np.bool_)
+    held[own] = True
+    codes = np.flatnonzero(held)
+    renumbered = (np.cumsum(held) - 1).astype(np.int32)
+    indptr = np.concatenate([[0], np.cumsum(sizes[chosen])]).astype(np.int64)
+    return UserSets(
+        indptr,
+        renumbered[own],
+        sets.user_digests[chosen],
+        sets.item_digests[codes],
+        PartNames(sets.names, codes),
+    )

@@ -1,0 +1,114 @@
+"""The private vectorizers against scikit-learn's own, with the vocabulary they released."""
+
+import math
+
+import numpy as np
+import pytest
+
+import dpsu
+from dpsu.errors import InvalidArgument
+from dpsu.privacy.budget import Budget
+
+pytest.importorskip("sklearn")
+
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+
+from dpsu.interop.sklearn import PrivateCountVectorizer, PrivateTfidfVectorizer
+
+USERS = 1500
+DOCUMENTS = [
+    f"{'Good' if n % 2 else 'bad'} day to all{' of us' if n % 3 else ''} and secret{n}" for n in range(USERS)
+]
+GROUPS = [*range(USERS)]
+PRIVACY = {"epsilon": 8.0, "delta": 1e-6, "max_items": 20}
+BOTH = (PrivateCountVectorizer, PrivateTfidfVectorizer)
+
+
+def test_counts_are_those_of_sklearn_with_the_same_vocabulary() -> None:
+    vectorizer = PrivateCountVectorizer(**PRIVACY, ngram_range=(1, 2)).fit(DOCUMENTS, groups=GROUPS)
+    names = vectorizer.get_feature_names_out().tolist()
+    assert {"good", "bad", "good day", "day to", "of us"} <= set(names)
+    assert names == sorted(names)
+    assert not any("secret" in name for name in names)
+    theirs = CountVectorizer(vocabulary=names, ngram_range=(1, 2), token_pattern=r"(?u)\w+")
+    found = vectorizer.transform(DOCUMENTS[:50])
+    assert (found != theirs.transform(DOCUMENTS[:50])).nnz == 0
+    assert vectorizer.statement_.epsilon == 8
+
+
+def test_the_promise_of_tfidf_covers_words_and_counts() -> None:
+    vectorizer = PrivateTfidfVectorizer(**PRIVACY, idf_share=0.25).fit(DOCUMENTS, groups=GROUPS)
+    statement = vectorizer.statement_
+    spent = Budget(**statement.budget)
+    assert 0.99 * 1e-6 < spent.delta(8.0) <= 1e-6
+    words = 1 / statement.parameters["sigma"]
+    counts = math.sqrt(PRIVACY["max_items"] + 1) / statement.parameters["counts"]["sigma"]
+    assert math.hypot(words, counts) <= spent.mu
+    assert math.isclose(counts**2 / spent.mu**2, 0.25, rel_tol=1e-9)
+
+
+def test_the_idf_is_near_that_of_users_but_not_it() -> None:
+    documents, groups = (
+        DOCUMENTS + ["good good day"] * 500,
+        GROUPS + [1] * 500,
+    )  # one busy user changes nothing
+    vectorizer = PrivateTfidfVectorizer(**PRIVACY, idf_share=0.5).fit(documents, groups=groups)
+    sigma = vectorizer.statement_.parameters["counts"]["sigma"]
+    assert 0 < sigma < USERS / 20
+    place = vectorizer.vocabulary_["good"]
+    holders = USERS / 2
+    expected = math.log((1 + USERS) / (1 + holders)) + 1
+    assert vectorizer.idf_[place] == pytest.approx(expected, abs=10 * sigma / holders)
+    assert vectorizer.idf_[place] != expected
+
+
+def test_noise_of_the_idf_is_fresh_every_time() -> None:
+    first, second = (PrivateTfidfVectorizer(**PRIVACY).fit(DOCUMENTS, groups=GROUPS).idf_ for _ in range(2))
+    assert first.shape != second.shape or (first != second).any()
+
+
+def test_tfidf_transforms_as_sklearn_does_with_that_idf() -> None:
+    vectorizer = PrivateTfidfVectorizer(**PRIVACY).fit(DOCUMENTS, groups=GROUPS)
+    theirs = TfidfVectorizer(vocabulary=vectorizer.get_feature_names_out(), token_pattern=r"(?u)\w+")
+    theirs.idf_ = vectorizer.idf_
+    assert np.allclose(
+        vectorizer.transform(DOCUMENTS[:9]).toarray(), theirs.transform(DOCUMENTS[:9]).toarray()
+    )
+
+
+@pytest.mark.parametrize("kind", BOTH)
+def test_pipelines_clone_and_routing(kind: type) -> None:
+    labels = [n % 2 for n in GROUPS]
+    with config_context(enable_metadata_routing=True):
+        vectorizer = clone(kind(**PRIVACY).set_fit_request(groups=True))
+        model = make_pipeline(vectorizer, LogisticRegression())
+        model.fit(DOCUMENTS, labels, groups=GROUPS)
+        assert model.score(DOCUMENTS, labels) == 1.0
+    assert vectorizer.get_params()["epsilon"] == 8
+
+
+@pytest.mark.parametrize("kind", BOTH)
+@pytest.mark.parametrize("leak", [{"min_df": 2}, {"max_df": 0.5}, {"max_features": 10}])
+def test_what_would_leak_is_refused(kind: type, leak: dict[str, float]) -> None:
+    with pytest.raises(InvalidArgument, match="exact counts"):
+        kind(**PRIVACY, **leak).fit(DOCUMENTS, groups=GROUPS)
+
+
+@pytest.mark.parametrize("kind", BOTH)
+def test_who_wrote_what_must_be_said(kind: type) -> None:
+    with pytest.raises(InvalidArgument, match="who wrote"):
+        kind(**PRIVACY).fit(DOCUMENTS)
+    with pytest.raises(InvalidArgument, match="as many groups"):
+        kind(**PRIVACY).fit(DOCUMENTS, groups=[1])
+    with pytest.raises(InvalidArgument, match="not one string"):
+        kind(**PRIVACY).fit("text", groups=[1])
+
+
+def test_seeded_fits_promise_nothing() -> None:
+    with dpsu.testing.seeded(1):
+        vectorizer = PrivateTfidfVectorizer(**PRIVACY).fit(DOCUMENTS, groups=GROUPS)
+    assert vectorizer.statement_.void
