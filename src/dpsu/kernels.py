@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsu.compiled import kernel
+from dpsu.compiled import formula, kernel
 
 Ints = NDArray[np.int64]
 Codes = NDArray[np.int32]
@@ -50,7 +50,8 @@ def weigh_proportionally(
         for k in range(start, stop):
             value = values[items[k]]
             shares[k - start] = value
-            top = max(top, value)
+            if value > top:
+                top = value
         if top <= 0.0:
             continue
         # Values are divided by the largest before they are squared: the square of 1e-162 is 0, and a user whose
@@ -72,7 +73,8 @@ def weigh_proportionally(
             scale = fill_to_the_cap(shares[:size], cap, budget)
         left = np.int64(1 << 60)
         for k in range(start, stop):
-            weight = np.int64(min(shares[k - start] * scale, cap) * (1 << 30))
+            share = shares[k - start] * scale
+            weight = np.int64((share if share < cap else cap) * (1 << 30))
             totals[items[k]] += weight
             left -= weight * weight
             if left < 0:  # at once: the sum of many such squares could wrap around
@@ -109,7 +111,8 @@ def bell(totals: Floats, centre: float, width: float, tail: float) -> Floats:
     for i in range(totals.size):
         x = (totals[i] - centre) / width
         x = x if x <= 0.0 else tail * x
-        value = max(1.0 - 0.5 * x * x / 4096.0, 0.0)
+        value = 1.0 - 0.5 * x * x / 4096.0
+        value = value if value > 0.0 else 0.0
         for _ in range(12):
             value = value * value
         values[i] = value
@@ -132,12 +135,16 @@ def mark_held(items: Codes, held: Bools) -> None:
         held[items[k]] = True
 
 
-@kernel
+@formula
 def keep_open(indptr: Ints, items: Codes, opened: Bools) -> tuple[Ints, Codes]:
     """The rows without the items that are not open."""
-    kept = np.empty(items.size, items.dtype)
-    bounds = np.empty(indptr.size, indptr.dtype)
-    bounds[0] = 0
+    bounds, kept = np.zeros_like(indptr), np.empty_like(items)
+    _keep_open(indptr, items, opened, bounds, kept)
+    return bounds, kept[: bounds[-1]].copy()
+
+
+@kernel
+def _keep_open(indptr: Ints, items: Codes, opened: Bools, bounds: Ints, kept: Codes) -> None:
     count = 0
     for user in range(indptr.size - 1):
         for k in range(indptr[user], indptr[user + 1]):
@@ -145,7 +152,6 @@ def keep_open(indptr: Ints, items: Codes, opened: Bools) -> tuple[Ints, Codes]:
             kept[count] = item
             count += opened[item]
         bounds[user + 1] = count
-    return bounds, kept[:count].copy()
 
 
 @kernel

@@ -265,7 +265,7 @@ def _normal(word: Any) -> Any:
     if abs(from_centre) <= CENTRE:
         x = CENTRE * CENTRE - from_centre * from_centre
         return from_centre * _ratio(x, CENTRE_NUMERATOR, CENTRE_DENOMINATOR), 8.0 * WORD
-    tail = (np.float64(min(word, ~word)) + 0.5) * WORD
+    tail = (np.float64(word if word < ~word else ~word) + 0.5) * WORD
     distance = math.sqrt(-math.log(tail))
     if distance > FARTHEST:
         return 0.0, math.inf

@@ -95,16 +95,21 @@ def _load_word_ir(typing: Any, data: Any, start: Any) -> Any:
 _load_word: Any = intrinsic(_load_word_ir)
 
 
-@kernel
 def chacha_words(key: Words32, addresses: Words64, first: int, count: int) -> Words64:
     """Of the ChaCha20 block at each 128-bit address, the 64-bit words `first` to `first + count - 1`.
 
     `key` has eight words, `addresses` two per row; the standard's block counter is the low half of the first.
     """
-    n = addresses.shape[0]
-    words = np.empty((n, count), dtype=np.uint64)
-    start = np.empty((16, LANES), dtype=np.uint32)
-    x = np.empty((16, LANES), dtype=np.uint32)
+    words = np.empty((addresses.shape[0], count), dtype=np.uint64)
+    _chacha_blocks(key, addresses, first, words, *np.empty((2, 16, LANES), dtype=np.uint32))
+    return words
+
+
+@kernel
+def _chacha_blocks(
+    key: Words32, addresses: Words64, first: int, words: Words64, start: Words32, x: Words32
+) -> None:
+    n, count = words.shape
     for lane in range(LANES):
         for i in range(4):
             start[i, lane] = SIGMA[i]
@@ -113,7 +118,7 @@ def chacha_words(key: Words32, addresses: Words64, first: int, count: int) -> Wo
         for i in range(4):
             start[12 + i, lane] = np.uint32(0)
     for base in range(0, n, LANES):
-        lanes = min(LANES, n - base)
+        lanes = LANES if n - base > LANES else n - base
         for lane in range(lanes):
             low, high = addresses[base + lane, 0], addresses[base + lane, 1]
             start[12, lane] = np.uint32(low & LOW_32)
@@ -130,7 +135,6 @@ def chacha_words(key: Words32, addresses: Words64, first: int, count: int) -> Wo
                 low32 = np.uint32(x[i, lane] + start[i, lane])
                 high32 = np.uint32(x[i + 1, lane] + start[i + 1, lane])
                 words[base + lane, w] = np.uint64(low32) | (np.uint64(high32) << np.uint64(32))
-    return words
 
 
 def _sip_rounds(builder: Any, v: list[Any], rounds: int) -> None:
@@ -210,12 +214,18 @@ def _last_word(data: Any, start: Any, stop: Any) -> Any:
     return word
 
 
-@kernel
 def digest_bytes(offsets: NDArray[np.int64], data: NDArray[np.uint8], key: Words64) -> Words64:
     """The 128-bit digest of each of the strings `data[offsets[i]:offsets[i + 1]]`, as two words."""
-    n = offsets.shape[0] - 1
-    digests = np.empty((n, 2), dtype=np.uint64)
-    for i in range(n):
+    digests = np.empty((offsets.shape[0] - 1, 2), dtype=np.uint64)
+    _digest_bytes(offsets, data, key, digests)
+    return digests
+
+
+@kernel
+def _digest_bytes(
+    offsets: NDArray[np.int64], data: NDArray[np.uint8], key: Words64, digests: Words64
+) -> None:
+    for i in range(digests.shape[0]):
         start, stop = offsets[i], offsets[i + 1]
         v0, v1, v2, v3 = _sip_start_128(key)
         while stop - start >= 8:
@@ -225,14 +235,18 @@ def digest_bytes(offsets: NDArray[np.int64], data: NDArray[np.uint8], key: Words
         last = _last_word(data, start, stop) | length
         v0, v1, v2, v3 = _sip_absorb(v0, v1, v2, v3, last)
         digests[i, 0], digests[i, 1] = _sip_output_128(v0, v1, v2, v3)
+
+
+def digest_words(rows: Words64, key: Words64) -> Words64:
+    """The 128-bit digest of each row of 64-bit words, read as little-endian bytes."""
+    digests = np.empty((rows.shape[0], 2), dtype=np.uint64)
+    _digest_words(rows, key, digests)
     return digests
 
 
 @kernel
-def digest_words(rows: Words64, key: Words64) -> Words64:
-    """The 128-bit digest of each row of 64-bit words, read as little-endian bytes."""
+def _digest_words(rows: Words64, key: Words64, digests: Words64) -> None:
     n, width = rows.shape
-    digests = np.empty((n, 2), dtype=np.uint64)
     last = (np.uint64(width) * WORD_BYTES) << np.uint64(56)
     for i in range(n):
         v0, v1, v2, v3 = _sip_start_128(key)
@@ -240,7 +254,6 @@ def digest_words(rows: Words64, key: Words64) -> Words64:
             v0, v1, v2, v3 = _sip_absorb(v0, v1, v2, v3, rows[i, j])
         v0, v1, v2, v3 = _sip_absorb(v0, v1, v2, v3, last)
         digests[i, 0], digests[i, 1] = _sip_output_128(v0, v1, v2, v3)
-    return digests
 
 
 def digest_integers(values: NDArray[np.int64], key: Words64) -> Words64:

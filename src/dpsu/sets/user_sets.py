@@ -125,11 +125,16 @@ def pack_pairs(
     return front, back
 
 
-@kernel
 def rows_of_sorted(packed: NDArray[np.uint64], n_users: int) -> tuple[NDArray[np.int64], Codes]:
     """The CSR arrays of sorted pairs, repeats left out; a user without a pair has an empty row."""
     indptr = np.zeros(n_users + 1, dtype=np.int64)
     items = np.empty(packed.size, dtype=np.int32)
+    kept = _unpack(packed, indptr, items)
+    return indptr, items[:kept].copy() if kept < packed.size else items
+
+
+@kernel
+def _unpack(packed: NDArray[np.uint64], indptr: NDArray[np.int64], items: Codes) -> int:
     kept = 0
     for i in range(packed.size):
         if i > 0 and packed[i] == packed[i - 1]:
@@ -137,9 +142,10 @@ def rows_of_sorted(packed: NDArray[np.uint64], n_users: int) -> tuple[NDArray[np
         items[kept] = np.int32(packed[i] & LOW_32)
         kept += 1
         indptr[np.int64(packed[i] >> np.uint64(32)) + 1] = kept
-    for user in range(n_users):
-        indptr[user + 1] = max(indptr[user + 1], indptr[user])
-    return indptr, items[:kept].copy() if kept < packed.size else items
+    for user in range(indptr.size - 1):
+        if indptr[user + 1] < indptr[user]:
+            indptr[user + 1] = indptr[user]
+    return kept
 
 
 def group_by_user(
