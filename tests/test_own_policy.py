@@ -4,11 +4,11 @@ import math
 
 import numpy as np
 import pytest
-from example_policies import half, l2_descent
 
 import dpsu
 from dpsu.errors import InvalidArgument
 from dpsu.testing import seeded
+from example_policies import half, l2_descent
 
 DATA = {n: ["the", "of", "and", f"own {n % 40}"] for n in range(1500)}
 PRIVACY = {"epsilon": 2.0, "delta": 1e-6, "max_items": 10}

@@ -39,3 +39,7 @@ class TooLarge(SourceError):
 
 class OutputError(DpsuError):
     """The result could not be written."""
+
+
+class LedgerError(DpsuError):
+    """The ledger refuses a release that would pass its cap, or cannot be used."""

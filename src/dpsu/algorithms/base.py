@@ -59,7 +59,7 @@ class Algorithm:
     summary: str
     calibrate: Callable[[Request], Mechanism]
     private: bool = True
-    engines: tuple[str, ...] = ("local",)
+    engines: tuple[str, ...] = ("local", "spark")
     options: Mapping[str, Any] = field(default_factory=dict)
     proof: str = ""
 

@@ -39,6 +39,9 @@ MAX_USERS = 2**32
 
 DEFAULT_ALPHA = 3.0
 
+PART_SHARE = 1.5
+"""How many P-ths of the cutoff one of P parts goes for: an item's holders scatter over the parts."""
+
 
 @dataclass(frozen=True)
 class Policy:
@@ -122,7 +125,7 @@ def rounding_slack(cutoff: float, max_items: int, norm: int, passes: int = 1, pa
     So does adding up the parts, once per part and item; users hold at most MAX_USERS * max_items items.
     """
     per_visit: float = max_items ** (1 / norm) * math.ulp(cutoff) / 2 + (max_items / 2 + 4) * 2.0**-53
-    adding = (MAX_USERS * max_items) ** (1 / norm) * (parts - 1) * math.ulp(parts * cutoff) / 2
+    adding: float = (MAX_USERS * max_items) ** (1 / norm) * (parts - 1) * math.ulp(parts * cutoff) / 2
     return 2 * (MAX_USERS * passes * per_visit + adding)
 
 
@@ -147,11 +150,11 @@ def _parts(request: Request) -> int:
 
 
 def part_of_cutoff(cutoff: float, parts: int, budget: float) -> float:
-    """What the users of one part raise items towards: a part of the cutoff, but not less than one budget.
+    """What the users of one part raise items towards: a share of the cutoff, but not less than one budget.
 
     Then a user who holds a new item always spends the whole budget, as the threshold takes for granted (docs/hybrid.md).
     """
-    return max(cutoff / parts, min(cutoff, budget))
+    return min(cutoff, max(PART_SHARE * cutoff / parts, budget))
 
 
 def _policy_laplace(request: Request) -> Mechanism:

@@ -5,11 +5,15 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
+from dpsu.errors import InvalidArgument
 from dpsu.kernels import Kernel
+from dpsu.sets import ColumnNames
+from dpsu.sets.text import TextRule
 from dpsu.stream import Stream
+
+ENGINES = ("local", "spark")
 
 Columns = Mapping[str, NDArray[Any]]
 """Arrays of one length, a row per item."""
@@ -36,7 +40,10 @@ class Rule:
 
 @dataclass(frozen=True)
 class Walk:
-    """A policy: users one after the other, each looking at the exact weights that those before have left."""
+    """A policy: users one after the other, each looking at the exact weights that those before have left.
+
+    Users are divided into `parts` by a keyed hash, each part is walked alone, and the weights are added up.
+    """
 
     kernel: Kernel
     cutoff: float
@@ -44,16 +51,41 @@ class Walk:
     passes: int
     dtype: type[np.generic]
     unit: float
+    parts: int = 1
 
 
 class Engine(Protocol):
     """The verbs. `sets`, `rows` and `items` are the engine's own handles; algorithms only pass them on.
 
     Items are a table with a row for every item of the union. After `weigh` or `walk` it has the columns `total` and
-    `held` (some user's row has the item); a step that decides must leave alone what is not held.
+    `held` (some user's row has the item); a step that decides must leave alone what is not held. A column `open` says
+    which items count in the next `bound`: one that is closed stays closed.
+
+    An engine is a context: it drops what it keeps when it is left. `parts` is how many parts a policy divides the users
+    into unless the caller says otherwise; a public constant.
     """
 
     name: str
+    parts: int
+
+    def __enter__(self) -> Any:
+        """The engine itself."""
+
+    def __exit__(self, *error: object) -> None:
+        """Drop what is kept."""
+
+    def read(
+        self,
+        source: Any,
+        *,
+        user: ColumnNames | None,
+        item: ColumnNames | None,
+        words: TextRule | None,
+        stream: Stream,
+        drop_nulls: bool,
+        format: str | None,
+    ) -> Any:
+        """The sets of all users; `words`, if given, makes the items from text."""
 
     def require_users(self, sets: Any, most: int) -> None:
         """Stop, for the curator's eyes only, if there are more users than a calibration has paid for."""
@@ -62,7 +94,11 @@ class Engine(Protocol):
         """The table of items, with their digests in the column `digest`."""
 
     def bound(self, sets: Any, max_items: int, stream: Stream, *, round: int = 0, keep: Any = None) -> Any:
-        """Every user's set, cut to `max_items` by uniform sampling among the items whose column `open` is true in `keep`."""
+        """Every user's set, cut to `max_items` by uniform sampling among the items whose column `open` is true in `keep`.
+
+        `sets` are those that were read, or rows that are cut to `max_items` already. An engine may cut as late as when the
+        rows are weighed, looking at the `open` of the items that it then gets.
+        """
 
     def weigh(self, rows: Any, items: Any, rule: Rule) -> Any:
         """The items with the column `total`: the sum of what users give under `rule`."""
@@ -73,5 +109,23 @@ class Engine(Protocol):
     def update(self, items: Any, step: Step) -> Any:
         """The items with the columns that `step` changes or adds."""
 
-    def names(self, sets: Any, items: Any) -> pl.DataFrame:
-        """The items whose column `released` is true, in their original type, sorted."""
+    def names(self, sets: Any, items: Any) -> Any:
+        """The items whose column `released` is true, in their original type: a sorted Polars frame, or one of Spark."""
+
+
+def engine_for(source: Any, name: str | None = None) -> Engine:
+    """The engine of that name; without one, Spark for its frames and this machine for all else."""
+    from dpsu.engines.local import LocalEngine
+    from dpsu.engines.spark_session import is_spark_frame
+
+    if name not in (None, *ENGINES):
+        raise InvalidArgument(f"there is no engine {name!r}; there are {', '.join(ENGINES)}.")
+    if name == "local" and is_spark_frame(source):
+        raise InvalidArgument(
+            "a Spark frame is released on Spark; for the local engine pass source.toArrow()."
+        )
+    if name == "spark" or is_spark_frame(source):
+        from dpsu.engines.spark import SparkEngine
+
+        return SparkEngine(source)
+    return LocalEngine()

@@ -15,7 +15,8 @@ from dpsu.engines import Columns, Rule, Step, Walk
 from dpsu.errors import TooLarge
 from dpsu.kernels import keep_open, mark_held
 from dpsu.random_kernels import sample_rows
-from dpsu.sets import UserSets
+from dpsu.sets import ColumnNames, UserSets, read_sets, read_text
+from dpsu.sets.text import TextRule
 from dpsu.stream import Purpose, Stream
 
 SLICE = 1 << 17
@@ -39,18 +40,45 @@ class LocalEngine:
     """Runs every verb in memory. `threads` defaults to the cores this process may use."""
 
     name = "local"
+    parts = 1
 
     def __init__(self, threads: int | None = None) -> None:
         self.threads = threads or _cores()
 
-    def require_users(self, sets: UserSets, most: int) -> None:
+    def __enter__(self) -> "LocalEngine":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Memory is all that it keeps."""
+
+    def read(
+        self,
+        source: Any,
+        *,
+        user: ColumnNames | None,
+        item: ColumnNames | None,
+        words: TextRule | None,
+        stream: Stream,
+        drop_nulls: bool,
+        format: str | None,
+    ) -> UserSets:
+        """The sets of all users in files, frames, collections or text."""
+        how: dict[str, Any] = {"user": user, "stream": stream, "drop_nulls": drop_nulls, "format": format}
+        return read_text(source, words, **how) if words else read_sets(source, item=item, **how)
+
+    def leave_out(self, sets: UserSets, closed: NDArray[np.bool_]) -> Rows:
+        """The sets as if nobody held the items that are closed."""
+        indptr, items = keep_open(sets.indptr, sets.items, ~closed)
+        return Rows(indptr, items, sets.user_digests, sets.item_digests, ~closed)
+
+    def require_users(self, sets: UserSets | Rows, most: int) -> None:
         """Stop if there are more users than a calibration has paid for."""
-        if sets.n_users > most:
+        if len(sets.user_digests) > most:
             raise TooLarge(
                 f"there are more than {most} users, for which this algorithm's rounding is not accounted; use another one."
             )
 
-    def items(self, sets: UserSets) -> Columns:
+    def items(self, sets: UserSets | Rows) -> Columns:
         """One row per item of the union, with its digest."""
         return {"digest": sets.item_digests}
 
@@ -94,10 +122,15 @@ class LocalEngine:
     def walk(self, rows: Rows, items: Columns, walk: Walk, stream: Stream) -> Columns:
         """Follow a policy, user by user, in an order that depends on nothing but the key and each user's digest."""
         order = np.argsort(stream.words(Purpose.ORDER, 0, rows.user_digests), kind="stable")
-        weights = np.zeros(len(rows.held), walk.dtype)
-        for _ in range(walk.passes):
-            walk.kernel(rows.indptr, rows.items, order, walk.cutoff, walk.budget, weights)
-        return {**items, "total": weights, "held": rows.held}
+        part = stream.words(Purpose.PART, 0, rows.user_digests)[order] % np.uint64(walk.parts)
+        total = np.zeros(len(rows.held), walk.dtype)
+        for number in range(walk.parts):
+            users = order[part == number]
+            weights = np.zeros(len(rows.held), walk.dtype)
+            for _ in range(walk.passes):
+                walk.kernel(rows.indptr, rows.items, users, walk.cutoff, walk.budget, weights)
+            total += weights
+        return {**items, "total": total, "held": rows.held}
 
     def update(self, items: Columns, step: Step) -> Columns:
         """Apply `step` to all items at once."""
@@ -112,8 +145,10 @@ class LocalEngine:
         return {**items, **changed}
 
     def names(self, sets: UserSets, items: Columns) -> pl.DataFrame:
-        """Decode the released items."""
-        return sets.names.decode(np.flatnonzero(items["released"]).astype(np.int32))
+        """Decode the released items, with the column `holders` if they were counted."""
+        codes = np.flatnonzero(items["released"]).astype(np.int32)
+        beside = {"holders": items["holders"][codes]} if "holders" in items else None
+        return sets.names.decode(codes, beside)
 
     def _slices_of(self, rows: Rows) -> list[tuple[int, int]]:
         pairs = int(rows.indptr[-1])

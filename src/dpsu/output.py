@@ -1,0 +1,123 @@
+"""Writing files that appear whole or not at all."""
+
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+import polars as pl
+
+from dpsu.errors import InvalidArgument, OutputError
+from dpsu.hints import did_you_mean
+
+Writer = Callable[[pl.DataFrame, BinaryIO], None]
+
+
+def _write_text_lines(frame: pl.DataFrame, file: BinaryIO) -> None:
+    if frame.width > 1:
+        raise InvalidArgument(
+            "plain text holds one column; write items of several columns as .parquet, .csv or .jsonl."
+        )
+    series = frame.to_series()
+    if series.dtype == pl.Binary:
+        raise InvalidArgument("plain text cannot hold binary items; write them as .parquet.")
+    pl.DataFrame({"item": series.cast(pl.String)}).write_csv(file, include_header=False, quote_style="never")
+
+
+WRITERS: dict[str, Writer] = {
+    ".parquet": lambda frame, file: frame.write_parquet(file),
+    ".csv": lambda frame, file: frame.write_csv(file),
+    ".tsv": lambda frame, file: frame.write_csv(file, separator="\t"),
+    ".jsonl": lambda frame, file: frame.write_ndjson(file),
+    ".ndjson": lambda frame, file: frame.write_ndjson(file),
+    ".txt": _write_text_lines,
+}
+
+
+def writer_for(path: str | Path) -> Writer:
+    """The writer that the ending asks for; `-`, the standard output, gets plain text."""
+    if str(path) == "-":
+        return _write_text_lines
+    ending = Path(path).suffix.lower()
+    if ending not in WRITERS:
+        known = ", ".join(WRITERS)
+        raise InvalidArgument(
+            f"cannot tell the format of {Path(path).name!r}: the ending must be one of {known}."
+            f"{did_you_mean(ending, WRITERS)}"
+        )
+    return WRITERS[ending]
+
+
+def check_writable(path: str | Path) -> None:
+    """Fail now rather than after the work: the format is known and the folder takes files."""
+    writer_for(path)
+    require_folder(path)
+
+
+def require_folder(path: str | Path) -> None:
+    """Fail if no file can be put at `path`."""
+    if str(path) == "-":
+        return
+    target = Path(path)
+    if target.is_dir():
+        raise OutputError(f"cannot write {target}: it is a folder.")
+    if not target.parent.is_dir():
+        raise OutputError(f"cannot write {target}: there is no folder {target.parent}.")
+    if not os.access(target.parent, os.W_OK):
+        raise OutputError(f"cannot write {target}: the folder {target.parent} does not take new files.")
+
+
+def write_frame(frame: pl.DataFrame, path: str | Path) -> None:
+    """Write `frame` in the format of the ending."""
+    write = writer_for(path)
+    if str(path) == "-":
+        _write_to_standard_output(frame, write)
+        return
+    with replacing(path) as file:
+        write(frame, file)
+
+
+def _write_to_standard_output(frame: pl.DataFrame, write: Writer) -> None:
+    try:
+        write(frame, sys.stdout.buffer)
+        sys.stdout.buffer.flush()
+    except OSError as error:
+        # What is still in the buffer must not fail a second time when the process ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise OutputError(f"cannot write to standard output: {error.strerror or error}.") from error
+
+
+def write_text(text: str, path: str | Path) -> None:
+    """Write `text` as UTF-8."""
+    with replacing(path) as file:
+        file.write(text.encode())
+
+
+@contextmanager
+def replacing(path: str | Path) -> Iterator[BinaryIO]:
+    """A file that takes the place of `path` once it is complete, and leaves nothing behind if it never is."""
+    target = Path(path)
+    try:
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    except OSError as error:
+        raise OutputError(f"cannot write {target}: {error.strerror}.") from error
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).chmod(0o666 & ~_umask())
+        Path(name).replace(target)
+    except OSError as error:
+        raise OutputError(f"cannot write {target}: {error.strerror}.") from error
+    finally:
+        Path(name).unlink(missing_ok=True)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

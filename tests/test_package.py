@@ -1,0 +1,65 @@
+"""The wheel, in an environment that has nothing else; and what importing costs."""
+
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def empty_environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A fresh environment with the built wheel and its dependencies alone."""
+    folder = tmp_path_factory.mktemp("wheel")
+    build = [sys.executable, "-m", "build", "--wheel", "--outdir", str(folder), str(ROOT)]
+    subprocess.run(build, check=True, capture_output=True)
+    venv.create(folder / "env", with_pip=True)
+    pip = [
+        str(folder / "env" / "bin" / "python"),
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+    ]
+    subprocess.run([*pip, *map(str, folder.glob("*.whl"))], check=True, capture_output=True)
+    return folder / "env" / "bin"
+
+
+def test_the_wheel_runs_where_nothing_else_is(empty_environment: Path, tmp_path: Path) -> None:
+    source, target = tmp_path / "posts.csv", tmp_path / "words.csv"
+    pl.DataFrame({"author": range(500), "word": ["hello"] * 500}).write_csv(source)
+    command = [
+        empty_environment / "dpsu", "release", source, "--user", "author", "--item", "word",
+        "--epsilon", "1", "--delta", "1e-6", "-o", target,
+    ]  # fmt: skip
+    run = subprocess.run(list(map(str, command)), capture_output=True, check=False)
+    assert run.returncode == 0, run.stderr
+    assert target.read_text() == "word\nhello\n"
+    corpus = "import dpsu; print(dpsu.datasets.load('shakespeare_speakers').height > 0, dpsu.__version__)"
+    shown = subprocess.run([str(empty_environment / "python"), "-c", corpus], capture_output=True, check=True)
+    assert shown.stdout == b"True 0.1.0\n"
+
+
+def test_importing_loads_nothing_heavy() -> None:
+    code = "import dpsu, sys; print([name for name in ('numba', 'polars', 'scipy', 'mpmath') if name in sys.modules])"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    assert shown.stdout == b"[]\n"
+
+
+def test_public_names_are_functions_even_after_their_modules_are_imported() -> None:
+    code = "import dpsu.release, dpsu.plan, dpsu.algorithms.policy; print(callable(dpsu.release), callable(dpsu.plan))"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    assert shown.stdout == b"True True\n"
+
+
+def test_every_public_name_is_there() -> None:
+    import dpsu
+
+    assert set(dir(dpsu)) >= set(dpsu.__all__)
+    for name in dpsu.__all__:
+        assert getattr(dpsu, name) is not None
