@@ -47,6 +47,7 @@ def plan_table(plan: Plan) -> Table:
     frame = plan.table()
     table = Table(
         title="chance that an item is released",
+        min_width=36,
         caption="by the number of users who hold it, and of items each holds",
     )
     for column in frame.columns:

@@ -1,0 +1,160 @@
+"""Interval arithmetic for `dpsu verify`: every value is enclosed between two numbers, every bound is proved.
+
+Nothing here is shared with the calibration in `dpsu.privacy`: a slip there cannot hide here. Numbers are mpmath's
+intervals; the tail of the normal distribution, which mpmath does not enclose, is enclosed below.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from mpmath import iv, mp
+from scipy import special
+
+Interval = Any
+"""An interval of mpmath."""
+
+GUARD = 16
+"""So many last bits of mpmath's erfc are not trusted."""
+
+SLICES, GRID, FLOATS = 128, 1.01, 1e-9
+"""Of the chance to exceed in two rounds at once: how finely it is cut, on which levels, and the margin for rounding."""
+
+
+@contextmanager
+def precision_for(delta: float) -> Iterator[None]:
+    """Enough bits that the digits of `delta` survive every cancellation below."""
+    before = iv.prec, mp.prec
+    iv.prec = mp.prec = 160 + 2 * math.ceil(-math.log2(delta))
+    try:
+        yield
+    finally:
+        iv.prec, mp.prec = before
+
+
+def exact(value: float) -> Interval:
+    """A float or whole number as itself."""
+    return iv.mpf(value)
+
+
+def low(x: Interval) -> Any:
+    """The lower end."""
+    return mp.make_mpf(x._mpi_[0])
+
+
+def high(x: Interval) -> Any:
+    """The upper end."""
+    return mp.make_mpf(x._mpi_[1])
+
+
+def at_most(x: Interval, limit: float) -> bool:
+    """Whether all of the interval lies at or below the limit."""
+    return bool(high(x) <= limit)
+
+
+def tail(z: Interval) -> Interval:
+    """P(N(0, 1) > z), which falls with z and nowhere faster than by 0.4."""
+    at_low = mp.erfc(low(z) / mp.sqrt(2)) / 2
+    error = at_low * mp.ldexp(1, GUARD - mp.prec)
+    drop = iv.mpf("0.4") * (iv.mpf(high(z)) - iv.mpf(low(z)))
+    return iv.mpf([max(mp.mpf(0), low(iv.mpf(at_low) - error - drop)), high(iv.mpf(at_low) + error)])
+
+
+def delta_gaussian(epsilon: Interval, mu: Interval) -> Interval:
+    """The delta of Gaussian noise under a shift of mu standard deviations (Balle and Wang 2018, theorem 8)."""
+    if high(mu) <= 0:
+        return iv.mpf([0, max(mp.mpf(0), high(1 - iv.exp(epsilon)))])
+    middle, half = epsilon / mu, mu / 2
+    return tail(middle - half) - iv.exp(epsilon) * tail(middle + half)
+
+
+def item_loss(weight: Interval, sigma: Interval, threshold: Interval) -> Interval:
+    """-ln P(weight + noise <= threshold): what an item of this weight alone adds to the loss of staying in."""
+    chance = tail((threshold - weight) / sigma)
+    return -iv.log(1 - chance) if high(chance) < 1 else iv.mpf([0, mp.inf])
+
+
+def chance_of_any(loss: Interval) -> Interval:
+    """1 - e^-loss."""
+    return 1 - iv.exp(-loss)
+
+
+def divergence(epsilon: Interval, loss: Interval, mu: Interval) -> Any:
+    """An upper bound of delta if new items stay in with e^-loss and shared ones shift by mu; it rises with both."""
+    stays = iv.exp(-loss)
+    own = 1 - stays + stays * delta_gaussian(epsilon + loss, mu)
+    return max(high(own), high(delta_gaussian(epsilon - loss, mu)))
+
+
+def largest(bound: Callable[[int, int], Interval], most: int) -> Interval:
+    """The largest bound(t, t) over t = 1 .. most, as an interval; bound(first, last) must cover all t between.
+
+    Ranges that cannot hold it are dropped, the others halved until single numbers are left.
+    """
+    ranges, best = _ranges(most), mp.mpf(0)
+    top = mp.mpf(0)
+    while ranges:
+        bounds = [(first, last, bound(first, last)) for first, last in ranges]
+        ranges = []
+        for first, last, value in bounds:
+            if first == last:
+                best, top = max(best, low(value)), max(top, high(value))
+        for first, last, value in bounds:
+            if first < last and high(value) > best:
+                middle = (first + last) // 2
+                ranges += [(first, middle), (middle + 1, last)]
+    return iv.mpf([best, top])
+
+
+def holds_up_to(most: int, holds: Callable[[int, int], bool]) -> bool:
+    """Whether every t = 1 .. most passes; holds(first, last) proves it for all t between, or cannot tell."""
+    ranges = _ranges(most)
+    while ranges:
+        first, last = ranges.pop()
+        if not holds(first, last):
+            if first == last:
+                return False
+            middle = (first + last) // 2
+            ranges += [(first, middle), (middle + 1, last)]
+    return True
+
+
+def _ranges(most: int) -> list[tuple[int, int]]:
+    """1 .. most in ranges that double, the ends alone: maxima are mostly there."""
+    edges = sorted({1, *(min(2**k, most) for k in range(1, most.bit_length() + 1)), most, most + 1})
+    return [(first, last - 1) for first, last in pairwise(edges)]
+
+
+def quantile_below(chance: Interval) -> Interval:
+    """A z with P(N(0, 1) > z) >= chance, close to the largest one; that it is one is proved."""
+    near = float(-special.ndtri(float(high(chance))))
+    z = exact(near - 1e-11 * (1.0 + abs(near)))
+    if low(tail(z)) < high(chance):
+        raise ValueError("a chance is too small to be resolved")
+    return z
+
+
+def crossing_excess(deal: list[float], shares: list[float], least: float, most: float) -> float:
+    """A factor K: chances of at most K p deal[r] to exceed in round r make one of at most p to exceed in some round.
+
+    For sums of noise whose rounds have the variances `shares`, and for every p from `least` to `most`. The sum of all
+    chances counts twice what exceeds in two neighbouring rounds (Hunter's bound). Of that, a lower bound is found at levels
+    K p on a grid: in floats, whose errors of less than 1e-13 are covered by FLOATS.
+    """
+    levels = least * GRID ** np.arange(math.ceil(math.log(2 * most / least) / math.log(GRID)) + 2)
+    if len(deal) == 1 or levels[-1] * max(deal) > 0.5:
+        return 1.0
+    twice, spent = np.zeros_like(levels), np.cumsum(shares)
+    slices = np.log(SLICES / (SLICES - np.arange(SLICES)))
+    for r in range(len(deal) - 1):
+        here, there = (-special.ndtri(levels * part) for part in deal[r : r + 2])
+        # Slices of about the same chance: above a high level the tail falls as an exponential.
+        ends = here[:, None] + slices / np.maximum(here, 1.0)[:, None]
+        above = np.concatenate([special.ndtr(-ends), np.zeros((levels.size, 1))], axis=1)
+        kept, fresh = math.sqrt(spent[r] / spent[r + 1]), math.sqrt(shares[r + 1] / spent[r + 1])
+        again = special.ndtr((kept * ends - there[:, None] - FLOATS) / fresh)
+        twice += ((above[:, :-1] - above[:, 1:]) * again).sum(axis=1) * (1 - FLOATS)
+    return float(min(2.0, (1 / (1 - twice[:-1] / levels[1:])).min())) * (1 - FLOATS)

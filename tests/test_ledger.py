@@ -1,0 +1,190 @@
+"""The ledger adds up tightly, refuses at its cap, cannot be rewritten, and takes many writers."""
+
+import json
+import math
+import multiprocessing
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dpsu
+from dpsu.algorithms import calibrate, find
+from dpsu.algorithms.request import Request
+from dpsu.errors import InvalidArgument, LedgerError
+from dpsu.ledger import total_delta, total_epsilon
+from dpsu.privacy.gaussian import delta_gaussian
+from dpsu.statement import Statement, state
+from dpsu.stream import Stream
+from test_cli import dpsu as command
+
+DATA = {n: ["a", "b"] for n in range(400)}
+
+
+def promise(epsilon: float, delta: float, algorithm: str = "focused-gaussian") -> Statement:
+    entry = find(algorithm)
+    made = state(entry, calibrate(entry, Request(epsilon, delta, 10)), Stream.fresh())
+    assert made is not None
+    return made
+
+
+def test_gaussian_releases_compose_as_gaussian_dp() -> None:
+    """Sixteen releases cost about four times one, not sixteen times."""
+    statements = [promise(0.5, 1e-7)] * 16
+    mu = math.sqrt(16) * statements[0].budget["mu"]  # type: ignore[index]
+    new = 16 * statements[0].budget["delta_new"]  # type: ignore[index]
+    assert total_delta(statements, 3.0) == pytest.approx(delta_gaussian(3.0, mu) + new, rel=1e-9)
+    assert 1.5 < total_epsilon(statements, 1e-5) < 3.0
+
+
+@pytest.mark.parametrize(
+    "algorithm", ["focused-gaussian", "weighted-gaussian", "policy-laplace", "optimal-single"]
+)
+def test_one_release_costs_what_it_promises_at_most(algorithm: str) -> None:
+    entry = find(algorithm)
+    items = 1 if algorithm == "optimal-single" else 10
+    stated = state(entry, calibrate(entry, Request(1.0, 1e-6, items)), Stream.fresh())
+    assert stated is not None
+    assert total_delta([stated], 1.0) <= 1e-6
+    assert total_epsilon([stated], 1e-6) <= 1.0
+
+
+def test_the_l1_family_adds() -> None:
+    statements = [promise(0.5, 1e-7, "policy-laplace")] * 3
+    assert total_epsilon(statements, 3e-7) == pytest.approx(1.5)
+    assert total_delta(statements, 1.4) == 1.0
+    mixed = [*statements, promise(0.5, 1e-7)]
+    assert total_epsilon(mixed, 4e-7) <= 2.0
+
+
+def test_a_release_is_recorded_and_the_cap_holds(tmp_path: Path) -> None:
+    ledger = dpsu.Ledger(tmp_path / "spent.db", epsilon=2.0, delta=2e-6)
+    first = dpsu.release(DATA, epsilon=1.5, delta=1e-6, max_items=2, ledger=ledger)
+    assert [entry.statement for entry in ledger.entries()] == [first.statement]
+    assert 0 < ledger.epsilon_spent() <= 1.5
+    stages: list[str] = []
+    with pytest.raises(LedgerError, match="would pass the cap"):
+        dpsu.release(
+            DATA, epsilon=1.5, delta=1e-6, max_items=2, ledger=tmp_path / "spent.db", progress=stages.append
+        )
+    assert "reading" not in stages
+    assert len(ledger.entries()) == 1
+    dpsu.release(DATA, epsilon=0.3, delta=1e-7, max_items=2, ledger=str(tmp_path / "spent.db"))
+    assert len(dpsu.Ledger(tmp_path / "spent.db").entries()) == 2
+
+
+def test_levels_of_ngrams_are_recorded_as_one_release(tmp_path: Path) -> None:
+    ledger = dpsu.Ledger(tmp_path / "spent.db", epsilon=2.0, delta=2e-6)
+    texts = {n: ["to be or not to be"] for n in range(400)}
+    release = dpsu.ngrams(texts, epsilon=1.5, delta=1e-6, longest=2, max_items=9, ledger=ledger)
+    assert [entry.statement for entry in ledger.entries()] == [release.statement]
+    with pytest.raises(LedgerError, match="would pass the cap"):
+        dpsu.ngrams(texts, epsilon=1.5, delta=1e-6, longest=2, max_items=9, ledger=ledger)
+
+
+def test_what_promises_nothing_is_not_recorded(tmp_path: Path) -> None:
+    ledger = dpsu.Ledger(tmp_path / "spent.db", epsilon=2.0, delta=2e-6)
+    with dpsu.testing.seeded(1), pytest.raises(InvalidArgument, match="promise something"):
+        dpsu.release(DATA, epsilon=1.0, delta=1e-6, ledger=ledger)
+    with pytest.raises(InvalidArgument, match="promise something"):
+        dpsu.release(DATA, epsilon=1.0, delta=1e-6, algorithm="k-anonymity", unsafe=True, ledger=ledger)
+    assert ledger.entries() == []
+
+
+def test_a_ledger_is_opened_only_if_it_is_there_and_is_one(tmp_path: Path) -> None:
+    with pytest.raises(LedgerError, match="there is no ledger"):
+        dpsu.Ledger(tmp_path / "mispelt.db")
+    assert not (tmp_path / "mispelt.db").exists()
+    dpsu.Ledger(tmp_path / "spent.db", epsilon=2.0, delta=2e-6)
+    with pytest.raises(LedgerError, match="a cap does not change"):
+        dpsu.Ledger(tmp_path / "spent.db", epsilon=9.0, delta=2e-6)
+    with pytest.raises(InvalidArgument, match="a cap is a pair"):
+        dpsu.Ledger(tmp_path / "other.db", epsilon=9.0)
+    (tmp_path / "text.db").write_text("not a database, and long enough to be none" * 50)
+    with pytest.raises(LedgerError, match="cannot use"):
+        dpsu.Ledger(tmp_path / "text.db")
+    (tmp_path / "empty.db").touch()
+    with pytest.raises(LedgerError, match="cannot use"):
+        dpsu.Ledger(tmp_path / "empty.db")
+
+
+@pytest.mark.parametrize("cap", [(0.0, 1e-6), (1.0, 0.0), (math.inf, 1e-6), (math.nan, 1e-6), (1.0, 1.0)])
+def test_a_cap_must_be_one(tmp_path: Path, cap: tuple[float, float]) -> None:
+    with pytest.raises(InvalidArgument, match="a cap needs"):
+        dpsu.Ledger(tmp_path / "spent.db", epsilon=cap[0], delta=cap[1])
+
+
+def test_the_past_stays(tmp_path: Path) -> None:
+    path = tmp_path / "spent.db"
+    ledger = dpsu.Ledger(path, epsilon=5.0, delta=1e-5)
+    for epsilon in (0.5, 1.0):
+        ledger.record(promise(epsilon, 1e-7))
+    connection = sqlite3.connect(path)
+    for wish in ("DELETE FROM releases", "UPDATE releases SET statement = ''", "UPDATE cap SET epsilon = 99"):
+        with pytest.raises(sqlite3.IntegrityError):
+            connection.execute(wish)
+    connection.rollback()
+    connection.execute("DROP TRIGGER releases_are_kept")
+    connection.execute("DELETE FROM releases WHERE number = 1")
+    connection.commit()
+    connection.close()
+    with pytest.raises(LedgerError, match="was altered"):
+        ledger.entries()
+
+
+def _record_often(path: Path, times: int) -> None:
+    ledger = dpsu.Ledger(path)
+    statement = promise(0.2, 1e-8)
+    for _ in range(times):
+        try:
+            ledger.record(statement)
+        except LedgerError:
+            return
+
+
+def test_many_writers_lose_nothing_and_never_pass_the_cap(tmp_path: Path) -> None:
+    path = tmp_path / "spent.db"
+    ledger = dpsu.Ledger(path, epsilon=1.0, delta=1e-5)
+    statement = promise(0.2, 1e-8)
+    room = 1
+    while total_delta([statement] * (room + 1), 1.0) <= 1e-5:
+        room += 1
+    context = multiprocessing.get_context("spawn")
+    writers = [context.Process(target=_record_often, args=(path, room)) for _ in range(3)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+    assert [entry.number for entry in ledger.entries()] == list(range(1, room + 1))
+    assert ledger.spent() <= ledger.delta
+
+
+def test_the_command(tmp_path: Path) -> None:
+    source, path = tmp_path / "rows.csv", tmp_path / "spent.db"
+    source.write_text("u,i\n" + "".join(f"{n},a\n" for n in range(400)))
+    assert command("ledger", "create", path, "--epsilon", "2", "--delta", "1e-5").returncode == 0
+    release: list[Any] = [
+        "release",
+        source,
+        "--user",
+        "u",
+        "--item",
+        "i",
+        "--delta",
+        "1e-6",
+        "--ledger",
+        path,
+        "-q",
+    ]
+    target = tmp_path / "out.csv"
+    assert command(*release, "--epsilon", "1.8", "-o", target).returncode == 0
+    before = target.read_bytes()
+    refused = command(*release, "--epsilon", "1.8", "-o", target)
+    assert refused.returncode == 1
+    assert b"LedgerError: this release would pass the cap" in refused.stderr
+    assert target.read_bytes() == before
+    shown = json.loads(command("ledger", "show", path, "--json").stdout)
+    assert [entry["number"] for entry in shown["releases"]] == [1]
+    assert shown["spent"]["epsilon"] <= 1.8
+    assert "focused-gaussian" in command("ledger", "show", path).stdout.decode()
