@@ -7,6 +7,7 @@ together make one promise: their budgets add as Gaussian DP. Proof: docs/ngrams.
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -19,6 +20,7 @@ from dpsu.algorithms.request import DEFAULT_MAX_ITEMS, Request
 from dpsu.algorithms.within import focused_within, noise_for, whole_budget
 from dpsu.engines.local import LocalEngine
 from dpsu.errors import InvalidArgument
+from dpsu.ledger import Ledger, open_ledger
 from dpsu.plan import Plan
 from dpsu.privacy.budget import Budget
 from dpsu.release import EmptyRelease
@@ -70,6 +72,7 @@ def ngrams(
     user_per: UserPer | None = None,
     drop_nulls: bool = False,
     format: str | None = None,
+    ledger: Ledger | str | Path | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Release:
     """Release words and n-grams of up to `longest` words, level by level, under one (epsilon, delta).
@@ -81,6 +84,7 @@ def ngrams(
     """
     tell = progress or (lambda stage: None)
     tell("calibrating")
+    book = open_ledger(ledger)
     levels = plan_levels(Request(epsilon, delta), longest, max_items, shares, method)
     rule = text_rule(
         text if user_per else text or True,
@@ -121,6 +125,8 @@ def ngrams(
         proof=PROOF,
         void=SEEDED if stream.seeded else None,
     )
+    if book:
+        book.record(statement)
     return Release(pl.DataFrame({rule.name: pl.Series(sorted(names), dtype=pl.String)}), statement)
 
 

@@ -119,7 +119,8 @@ def _form(fields: Fields) -> list[Check]:
 
 
 def _named(fields: Fields) -> str:
-    tuned = "tuning" in (fields.get("parameters") or {})
+    parameters = fields.get("parameters")
+    tuned = isinstance(parameters, dict) and "tuning" in parameters
     return f"{fields.get('algorithm')}{', whose trials the statement does not have' if tuned else ''}"
 
 

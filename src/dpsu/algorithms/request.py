@@ -12,6 +12,9 @@ Calibration = Literal["exact", "paper"]
 
 DEFAULT_MAX_ITEMS = 300
 
+LARGEST_EPSILON = 10_000
+"""Beyond any meaning, and within what floats can calibrate."""
+
 
 @dataclass(frozen=True)
 class Request:
@@ -30,6 +33,10 @@ class Request:
         _check_number(
             "delta", self.delta, 0, 1, "choose it well below one divided by the number of users, such as 1e-6"
         )
+        if self.epsilon > LARGEST_EPSILON:
+            raise InvalidArgument(
+                f"epsilon must be at most {LARGEST_EPSILON}, not {self.epsilon!r}: far below it nothing is promised."
+            )
         if not is_whole(self.max_items) or self.max_items < 1:
             raise InvalidArgument(f"max_items must be a whole number of at least 1, not {self.max_items!r}.")
         if self.max_items > 10**6:

@@ -1,0 +1,6 @@
+"""Lets the tests here find the browser beside them."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))

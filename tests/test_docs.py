@@ -1,0 +1,64 @@
+"""Every example in the documentation runs: Python blocks page by page, and commands."""
+
+import re
+import shlex
+import warnings
+from pathlib import Path
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+import dpsu
+from dpsu.cli import app
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+RUN = [page for page in PAGES if page.stem != "cluster"]  # needs Spark and a bucket
+BLOCK = re.compile(r"^(<!-- not run: .+ -->\n)?```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+COMMAND = re.compile(r"^ {4}(dpsu [a-z].*)$", re.MULTILINE)
+LINK = re.compile(r"\]\((?!https?:)([^)#\s]+)")
+BODY = "to be or not to be that is the question"
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the files that examples speak of."""
+    monkeypatch.chdir(tmp_path)
+    rows = [(f"author {n}", word, BODY) for n in range(600) for word in ("and", "of", "the")]
+    pl.DataFrame(rows, schema=["author", "word", "body"], orient="row").write_parquet("posts.parquet")
+    (tmp_path / "diaries").mkdir()
+    for n in range(50):
+        (tmp_path / "diaries" / f"{n}.txt").write_text(BODY)
+    policy = "import dpsu, numpy as np\nmy_policy = dpsu.Policy(lambda w, cutoff: np.full(w.size, 1 / w.size), norm=1)\n"
+    (tmp_path / "my_module.py").write_text(policy)
+    monkeypatch.syspath_prepend(tmp_path)
+    return tmp_path
+
+
+def name(page: Path) -> str:
+    return page.stem
+
+
+@pytest.mark.parametrize("page", [page for page in RUN if BLOCK.search(page.read_text())], ids=name)
+def test_python_examples_run(page: Path, desk: Path) -> None:
+    known: dict[str, object] = {"dpsu": dpsu, "documents": [BODY] * 600, "authors": list(range(600))}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", dpsu.EmptyRelease)
+        for excuse, block in BLOCK.findall(page.read_text()):
+            if not excuse:
+                exec(compile(block, page.name, "exec"), known)
+
+
+@pytest.mark.parametrize("page", [page for page in RUN if COMMAND.search(page.read_text())], ids=name)
+def test_commands_run(page: Path, desk: Path) -> None:
+    for line in COMMAND.findall(page.read_text()):
+        words = shlex.split(line, comments=True)[1:]
+        run = CliRunner().invoke(app, words)
+        assert run.exit_code == 0, f"{line}\n{run.output}\n{run.exception}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_links_lead_somewhere(page: Path) -> None:
+    missing = [link for link in LINK.findall(page.read_text()) if not (page.parent / link).exists()]
+    assert missing == []
