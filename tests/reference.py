@@ -318,9 +318,7 @@ def mad2r(
     c_ub: float,
 ) -> set[int]:
     """`first` and `second` have sigma, threshold, cutoff, d_max, b_min and b_max."""
-    noisy = {
-        item: total + noise[0][item] for item, total in mad(sets, first.cutoff, first.d_max).items()
-    }
+    noisy = {item: total + noise[0][item] for item, total in mad(sets, first.cutoff, first.d_max).items()}
     released = {item for item, total in noisy.items() if total > first.threshold}
     left = {
         item for item, total in noisy.items() if total + c_ub * first.sigma >= second.threshold

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from dpsu import datasets as datasets
     from dpsu import testing as testing
     from dpsu.algorithms import list_algorithms as algorithms
+    from dpsu.algorithms.focused import Focus as Focus
     from dpsu.algorithms.policy import Policy as Policy
     from dpsu.compare import compare as compare
     from dpsu.errors import DpsuError as DpsuError
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "DpsuError": "dpsu.errors:DpsuError",
     "EmptyRelease": "dpsu.release:EmptyRelease",
+    "Focus": "dpsu.algorithms.focused:Focus",
     "Ledger": "dpsu.ledger:Ledger",
     "Plan": "dpsu.plan:Plan",
     "Policy": "dpsu.algorithms.policy:Policy",
@@ -50,7 +52,7 @@ _HOMES = {
 
 __all__ = [  # noqa: RUF022
     "release", "ngrams", "plan", "compare", "tune", "algorithms", "check_policy", "verify", "Release", "Statement",
-    "Ledger", "Plan", "Policy", "Tuned", "DpsuError", "EmptyRelease", "datasets", "testing", "__version__",
+    "Ledger", "Plan", "Policy", "Focus", "Tuned", "DpsuError", "EmptyRelease", "datasets", "testing", "__version__",
 ]  # fmt: skip
 
 
