@@ -145,6 +145,10 @@ def test_a_file_without_rows_gives_an_empty_output(tmp_path: Path) -> None:
     assert b"nothing was released" in run.stderr
 
 
+def test_version() -> None:
+    assert dpsu("--version").stdout == b"0.1.0\n"
+
+
 def test_plan_and_algorithms() -> None:
     shown = dpsu("plan", "--epsilon", "1", "--delta", "1e-6").stdout.decode()
     assert "chance that an item is released" in shown
