@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench clean
+.PHONY: help demo test test-spark test-browser test-hostile audit docs lint format bench paper clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -24,6 +24,31 @@ demo: $(VENV)/core  ## release the words of the bundled arXiv titles
 test: $(VENV)/dev  ## the core tests
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
+$(VENV)/spark: $(VENV)/core
+	$(PYTHON) -m venv $(VENV)/spark-env
+	$(VENV)/spark-env/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[spark]' 'pytest>=8'
+	@touch $@
+
+test-spark: $(VENV)/spark  ## the Spark engine, on a session of this machine; needs Java 17
+	$(VENV)/spark-env/bin/python -m pytest -q tests/spark tests/test_engine_contract.py
+
+audit: $(VENV)/dev  ## attacks on Focused Gaussian, a million runs each
+	$(BIN)/python -m pytest -q -s tests/audit/long_audit.py
+
+test-browser: $(VENV)/dev  ## the report in Chromium, from Debian's packages
+	command -v chromium >/dev/null || apt-get install --yes --no-install-recommends chromium
+	$(BIN)/python -m pytest -q tests/browser
+
+test-hostile: $(VENV)/dev  ## fuzzing, kills and huge inputs, at length: about half an hour
+	DPSU_HOSTILE=long $(BIN)/python -m pytest -q tests/hostile
+
+$(VENV)/docs: $(VENV)/core
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	@touch $@
+
+docs: $(VENV)/docs  ## the documentation as a site, in build/site
+	$(BIN)/mkdocs build --quiet
+
 lint: $(VENV)/dev  ## style and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -35,6 +60,9 @@ format: $(VENV)/dev  ## put the code into shape
 
 bench: $(VENV)/dev  ## speed and memory, as ratios in one run
 	$(BIN)/python -m benchmarks
+
+paper: $(VENV)/dev  ## the paper's tables and figures, into docs/paper; ARGS=--quick for a tenth of the users
+	$(BIN)/python -m experiments.paper $(ARGS)
 
 clean:  ## remove the environment and all caches
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

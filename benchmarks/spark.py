@@ -24,7 +24,7 @@ def open_session() -> Any:
         SparkSession.builder.master("local[2]")
         .config("spark.driver.memory", "6g")
         .config("spark.ui.enabled", "false")
-        .config("spark.sql.shuffle.partitions", "8")
+        .config("spark.sql.shuffle.partitions", "4")
         .getOrCreate()
     )
     session.sparkContext.setLogLevel("ERROR")

@@ -1,0 +1,182 @@
+"""What every engine must do, on this machine and on Spark: one suite for both."""
+
+import pickle
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import dpsu
+from dpsu.algorithms.weighted import even_rule
+from dpsu.engines import Rule, Walk, engine_for
+from dpsu.errors import NullValues, TooLarge, UnsupportedType
+from dpsu.kernels import ONE, count_holders, l1_descent, weigh_proportionally
+from dpsu.stream import Stream
+from spark.sessions import require_spark, session
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::ResourceWarning", "ignore::FutureWarning", "ignore::DeprecationWarning"
+)
+
+STREAM = Stream(bytes(range(32)), seeded=True)
+
+
+def corpus(users: int = 300, seed: int = 0) -> pl.DataFrame:
+    """Random pairs with repeats, one item that everybody holds, and one user who holds most items."""
+    rng = np.random.default_rng(seed)
+    pairs = pl.DataFrame({"user": rng.integers(0, users, 3000), "item": rng.zipf(1.4, 3000) % 400})
+    everybody = pl.DataFrame({"user": np.arange(users), "item": np.full(users, 1_000)})
+    hoarder = pl.DataFrame({"user": np.full(500, users), "item": np.arange(500)})
+    return pl.concat([pairs, everybody, hoarder]).select("user", item=pl.format("word {}", "item"))
+
+
+class Bench:
+    """An engine and the way to look at its tables."""
+
+    def __init__(self, name: str) -> None:
+        if name == "spark":
+            require_spark()
+        self.name = name
+
+    def frame(self, frame: pl.DataFrame) -> Any:
+        if self.name == "local":
+            return frame
+        return session().createDataFrame(frame.to_arrow()).repartition(3)
+
+    def __enter__(self) -> "Bench":
+        self.engine = engine_for(self.frame(corpus(3)))
+        self.engine.__enter__()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.engine.__exit__(*error)
+
+    def read(self, frame: pl.DataFrame, drop_nulls: bool = False) -> Any:
+        return self.engine.read(
+            self.frame(frame),
+            user="user",
+            item="item",
+            words=None,
+            stream=STREAM,
+            drop_nulls=drop_nulls,
+            format=None,
+        )
+
+    def table(self, items: Any) -> dict[tuple[int, int], dict[str, Any]]:
+        """A row per item, by its digest."""
+        if self.name == "local":
+            tables = [items]
+        else:
+            rows = self.engine._added_up(items).collect()
+            tables = [pickle.loads(row.payload).columns for row in rows]
+        return {
+            tuple(map(int, table["digest"][i])): {
+                name: column[i] for name, column in table.items() if name != "digest"
+            }
+            for table in tables
+            for i in range(len(table["digest"]))
+        }
+
+
+@pytest.fixture(params=["local", "spark"])
+def bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
+    with Bench(request.param) as made:
+        yield made
+
+
+@pytest.fixture
+def oracle() -> Iterator[Bench]:
+    with Bench("local") as made:
+        yield made
+
+
+def test_counts_are_those_of_a_group_by(bench: Bench) -> None:
+    sets = bench.read(corpus())
+    rows = bench.engine.bound(sets, 10**6, STREAM)
+    table = bench.table(bench.engine.weigh(rows, bench.engine.items(sets), Rule(count_holders, unit=1.0)))
+    expected = corpus().unique().group_by("item").len()["len"]
+    assert sorted(row["total"] for row in table.values()) == sorted(expected)
+    assert all(row["held"] for row in table.values())
+
+
+def test_a_cut_keeps_the_same_items_on_every_engine(bench: Bench, oracle: Bench) -> None:
+    tables = []
+    for each in (bench, oracle):
+        sets = each.read(corpus())
+        rows = each.engine.bound(sets, 5, STREAM, round=3)
+        tables.append(each.table(each.engine.weigh(rows, each.engine.items(sets), even_rule(5, norm=2))))
+    assert tables[0] == tables[1]
+    assert not all(row["held"] for row in tables[0].values())
+
+
+def test_rules_see_the_values_of_the_items_and_closed_items_get_nothing(bench: Bench, oracle: Bench) -> None:
+    def by_digest(columns: Any) -> Any:
+        word = columns["digest"][:, 0]
+        return {"value": (word % 1000) / 1000.0, "open": word % 3 > 0}
+
+    tables = []
+    caps = np.ones(501)
+    for each in (bench, oracle):
+        engine, sets = each.engine, each.read(corpus())
+        items = engine.update(engine.items(sets), by_digest)
+        rows = engine.bound(sets, 20, STREAM, round=1, keep=items)
+        rule = Rule(weigh_proportionally, unit=1 / ONE, table=caps, reads="value")
+        tables.append(
+            each.table(engine.update(engine.weigh(rows, items, rule), lambda c: {"twice": 2 * c["total"]}))
+        )
+    assert tables[0] == tables[1]
+    for row in tables[0].values():
+        assert row["open"] or (row["total"] == 0 and not row["held"])
+        assert row["twice"] == 2 * row["total"]
+
+
+@pytest.mark.parametrize("parts", [1, 3])
+def test_a_policy_leaves_the_same_weights(bench: Bench, oracle: Bench, parts: int) -> None:
+    tables = []
+    walk = Walk(l1_descent, 3 * ONE, ONE, 1, np.int64, 1 / ONE, parts)
+    for each in (bench, oracle):
+        sets = each.read(corpus())
+        rows = each.engine.bound(sets, 20, STREAM)
+        tables.append(each.table(each.engine.walk(rows, each.engine.items(sets), walk, STREAM)))
+    assert tables[0] == tables[1]
+    assert max(row["total"] for row in tables[0].values()) == parts * 3 * ONE
+
+
+def test_names_are_those_of_the_released_items_in_their_type(bench: Bench) -> None:
+    frame = corpus().select(
+        user=pl.col("user").cast(pl.String), item=pl.col("item").str.slice(5).cast(pl.Int32)
+    )
+    sets = bench.read(frame)
+    items = bench.engine.update(
+        bench.engine.items(sets), lambda columns: {"released": np.ones(len(columns["digest"]), np.bool_)}
+    )
+    names = bench.engine.names(sets, items)
+    names = names if bench.name == "local" else pl.from_arrow(names.toArrow())
+    assert names.schema == {"item": pl.Int32}
+    assert names["item"].sort().equals(frame["item"].unique().sort())
+
+
+def test_nulls_and_floats_are_refused_and_can_be_dropped(bench: Bench) -> None:
+    frame = pl.DataFrame({"user": [1, 2, None], "item": ["a", None, "a"]})
+    with pytest.raises(NullValues, match=r"column '\w+' of .* has nulls"):
+        bench.read(frame)
+    bench.read(frame, drop_nulls=True)
+    with pytest.raises(UnsupportedType, match="floats"):
+        bench.read(pl.DataFrame({"user": [1.5], "item": ["a"]}))
+
+
+def test_too_many_users_are_refused(bench: Bench) -> None:
+    sets = bench.read(corpus(users=50))
+    bench.engine.require_users(sets, 51)
+    with pytest.raises(TooLarge, match="more than 50 users"):
+        bench.engine.require_users(sets, 50)
+
+
+def test_nothing_comes_of_nothing(bench: Bench) -> None:
+    empty = corpus().head(0)
+    with pytest.warns(dpsu.EmptyRelease):
+        release = dpsu.release(bench.frame(empty), user="user", item="item", epsilon=1.0, delta=1e-6)
+    assert release.items == []
+    assert release.to_polars().schema == {"item": pl.String}
