@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-spark test-browser test-hostile audit docs lint format bench paper clean
+.PHONY: help demo test test-spark test-browser test-hostile fuzz audit docs lint format bench paper clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -38,6 +38,9 @@ audit: $(VENV)/dev  ## attacks on Focused Gaussian, a million runs each
 test-browser: $(VENV)/dev  ## the report in Chromium, from Debian's packages
 	command -v chromium >/dev/null || apt-get install --yes --no-install-recommends chromium
 	$(BIN)/python -m pytest -q tests/browser
+
+fuzz: $(VENV)/dev  ## ten thousand hostile inputs and calls
+	DPSU_HOSTILE=long $(BIN)/python -m pytest -n 2 -q tests/hostile/test_fuzz.py
 
 test-hostile: $(VENV)/dev  ## fuzzing, kills and huge inputs, at length: about half an hour
 	DPSU_HOSTILE=long $(BIN)/python -m pytest -q tests/hostile
