@@ -230,6 +230,7 @@ def parquet_bytes():
         ("csv", gzip.compress(as_separated(",").encode())),
         ("jsonl", as_json_lines().encode()),
     ],
+    ids=["parquet", "csv", "csv.gz", "jsonl"],
 )
 def test_standard_input(format, content, monkeypatch, expected):
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
