@@ -27,7 +27,6 @@ class Purpose(IntEnum):
 
     DIGEST = 0  #: the key of all digests of users and items
     BOUND = 1  #: which of a user's items count
-    ORDER = 2  #: when a user's turn comes in a policy
     NOISE = 3  #: the noise on an item's total
     KEEP = 4  #: the coin of an item with a keep probability
     PART = 5  #: which part of the users one belongs to

@@ -121,7 +121,8 @@ class LocalEngine:
 
     def walk(self, rows: Rows, items: Columns, walk: Walk, stream: Stream) -> Columns:
         """Follow a policy, user by user, in an order that depends on nothing but the key and each user's digest."""
-        order = np.argsort(stream.words(Purpose.ORDER, 0, rows.user_digests), kind="stable")
+        # Digests are keyed afresh for every release, so theirs is a random order of users, and rows lie in it already.
+        order = np.argsort(rows.user_digests[:, 0], kind="stable")
         part = stream.words(Purpose.PART, 0, rows.user_digests)[order] % np.uint64(walk.parts)
         total = np.zeros(len(rows.held), walk.dtype)
         for number in range(walk.parts):
