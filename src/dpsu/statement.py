@@ -96,7 +96,11 @@ class Statement:
             if self.void
             else f"This output is ({self.epsilon:g}, {self.delta:g})-differentially private for {self.unit}."
         )
-        numbers = ", ".join(f"{name} {_short(value)}" for name, value in self.parameters.items())
+        # What has a value for every round is in the JSON.
+        single = {
+            name: value for name, value in self.parameters.items() if isinstance(value, str | int | float)
+        }
+        numbers = ", ".join(f"{name} {_short(value)}" for name, value in single.items())
         lines = [
             promise,
             f"Algorithm: {self.algorithm}, {self.calibration} calibration, at most {self.max_items} items of a user count.",
@@ -156,9 +160,5 @@ def file_digest(path: str | Path) -> str:
         raise SourceError(f"cannot read {path}: {error.strerror}.") from error
 
 
-def _short(value: Any) -> str:
-    if isinstance(value, float):
-        return f"{value:.6g}"
-    if isinstance(value, list):
-        return f"[{', '.join(_short(entry) for entry in value)}]"
-    return str(value)
+def _short(value: str | float) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
