@@ -1,4 +1,4 @@
-"""What every engine must do, on this machine and on Spark: one suite for both."""
+"""What every engine must do, on one thread, on several and on Spark: one suite for all."""
 
 import pickle
 from collections.abc import Iterator
@@ -11,6 +11,7 @@ import pytest
 import dpsu
 from dpsu.algorithms.weighted import even_rule
 from dpsu.engines import Rule, Walk, engine_for
+from dpsu.engines.local import LocalEngine
 from dpsu.errors import NullValues, TooLarge, UnsupportedType
 from dpsu.kernels import ONE, count_holders, l1_descent, weigh_proportionally
 from dpsu.stream import Stream
@@ -41,12 +42,12 @@ class Bench:
         self.name = name
 
     def frame(self, frame: pl.DataFrame) -> Any:
-        if self.name == "local":
+        if self.name != "spark":
             return frame
         return session().createDataFrame(frame.to_arrow()).repartition(3)
 
     def __enter__(self) -> "Bench":
-        self.engine = engine_for(self.frame(corpus(3)))
+        self.engine = LocalEngine(threads=3) if self.name == "threads" else engine_for(self.frame(corpus(3)))
         self.engine.__enter__()
         return self
 
@@ -66,7 +67,7 @@ class Bench:
 
     def table(self, items: Any) -> dict[tuple[int, int], dict[str, Any]]:
         """A row per item, by its digest."""
-        if self.name == "local":
+        if self.name != "spark":
             tables = [items]
         else:
             rows = self.engine._added_up(items).collect()
@@ -80,8 +81,10 @@ class Bench:
         }
 
 
-@pytest.fixture(params=["local", "spark"])
-def bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
+@pytest.fixture(params=["local", "threads", "spark"])
+def bench(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
+    if request.param == "threads":
+        monkeypatch.setattr("dpsu.engines.local.SLICE", 100)
     with Bench(request.param) as made:
         yield made
 
@@ -153,7 +156,7 @@ def test_names_are_those_of_the_released_items_in_their_type(bench: Bench) -> No
         bench.engine.items(sets), lambda columns: {"released": np.ones(len(columns["digest"]), np.bool_)}
     )
     names = bench.engine.names(sets, items)
-    names = names if bench.name == "local" else pl.from_arrow(names.toArrow())
+    names = names if bench.name != "spark" else pl.from_arrow(names.toArrow())
     assert names.schema == {"item": pl.Int32}
     assert names["item"].sort().equals(frame["item"].unique().sort())
 

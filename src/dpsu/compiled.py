@@ -12,9 +12,11 @@ F = TypeVar("F", bound=Callable[..., Any])
 def kernel(function: F) -> F:
     """Compile `function` on first use; later processes load it from the cache.
 
-    No `fastmath`: the error bounds of the noise and the budget of a user's weights rest on IEEE rounding.
+    No `fastmath`: the error bounds of the noise and the budget of a user's weights rest on IEEE rounding. What is only
+    for other uses of numba (calls from C, array expressions) is left out: the first release waits for all of this.
     """
-    return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+    options: dict[str, Any] = {"no_cfunc_wrapper": True, "no_rewrites": True}
+    return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy", **options)(function))
 
 
 def formula(function: F) -> F:

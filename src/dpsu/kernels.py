@@ -28,10 +28,10 @@ def weigh_evenly(
 ) -> None:
     """A user with s items gives `table[s]` to each of them."""
     for user in range(first, last):
-        start, stop = indptr[user], indptr[user + 1]
-        weight = table[stop - start]
-        for k in range(start, stop):
-            totals[items[k]] += weight
+        row = items[indptr[user] : indptr[user + 1]]
+        weight = table[row.size]
+        for item in row:
+            totals[np.uint32(item)] += weight
 
 
 @kernel
@@ -42,81 +42,109 @@ def weigh_proportionally(
 
     What the cap cuts off goes to the user's other items.
     """
-    shares = np.empty(table.size, np.float64)
+    scratch, places = np.empty_like(table), np.empty(table.size, np.int32)
+    for k in range(places.size):
+        places[k] = k
     for user in range(first, last):
-        start, stop = indptr[user], indptr[user + 1]
-        size = stop - start
-        top = 0.0
-        for k in range(start, stop):
-            value = values[items[k]]
-            shares[k - start] = value
-            if value > top:
-                top = value
-        if top <= 0.0:
+        row = items[indptr[user] : indptr[user + 1]]
+        cap = table[row.size]
+        # The sum of n squares and the root err by less than (n + 8) 2^-53; rounding weights down covers the rest.
+        budget = 1.0 - (row.size + 8) * 2.0**-53
+        if cap >= 1.0:
+            scale = budget / math.sqrt(sum_of_squares(values, row))
+            if 2.0**-300 < scale < 2.0**300:
+                give(values, row, row, scale, cap, totals)
+                continue
+        shares = scratch[: row.size]
+        top = gather_shares(values, row, shares)
+        if top == 0.0:
             continue
-        # Values are divided by the largest before they are squared: the square of 1e-162 is 0, and a user whose
-        # squares vanish would overspend. Lifting by a power of two is exact and keeps 1/top finite.
-        lift = 1.0 if top > 1e-150 else 2.0**600
-        inverse = 1.0 / (top * lift)
-        squares = 0.0
-        for j in range(size):
-            share = (shares[j] * lift) * inverse
-            # Nothing for shares whose squares lose digits: below the cap they could be all that is left to divide.
-            share = share if share > 2.0**-400 else 0.0
-            shares[j] = share
-            squares += share * share
-        # The sum of n squares and the root err by less than (n + 8) 2^-53; rounding down covers the rest.
-        budget = 1.0 - (size + 8) * 2.0**-53
-        scale = budget / math.sqrt(squares)
-        cap = table[size]
-        if scale > cap:
-            scale = fill_to_the_cap(shares[:size], cap, budget)
-        left = np.int64(1 << 60)
-        for k in range(start, stop):
-            share = shares[k - start] * scale
-            weight = np.int64((share if share < cap else cap) * (1 << 30))
-            totals[items[k]] += weight
-            left -= weight * weight
-            if left < 0:  # at once: the sum of many such squares could wrap around
-                raise ArithmeticError("the weights of a user exceed one budget")
+        scale = budget / math.sqrt(sum_of_squares(shares, places[: row.size]))
+        if scale * top > cap:
+            scale = fill_to_the_cap(shares, top, scale, cap, budget)
+        give(shares, places, row, scale, cap, totals)
 
 
-@kernel
-def fill_to_the_cap(shares: Floats, cap: float, budget: float) -> float:
-    """The scale for which the squares of min(cap, scale * share) sum to budget^2, or as near as the cap lets them."""
-    scale = 0.0
+@formula
+def give(values: Floats, places: Codes, row: Codes, scale: float, cap: float, totals: Ints) -> None:
+    """Add a user's weights, which are the scaled values at `places`, to the totals of the row's items."""
+    left = np.int64(1 << 60)
+    scale, cap = scale * (1 << 30), cap * (1 << 30)
+    for k in range(row.size):
+        share = values[np.uint32(places[k])] * scale
+        weight = np.int64(share if share < cap else cap)
+        totals[np.uint32(row[k])] += weight
+        left -= weight * weight
+        if left < 0:  # at once: the sum of many such squares could wrap around
+            raise ArithmeticError("the weights of a user exceed one budget")
+
+
+@formula
+def sum_of_squares(values: Floats, row: Codes) -> float:
+    """The sum of the squares of the row's values."""
+    squares = 0.0
+    for item in row:
+        squares += values[np.uint32(item)] ** 2
+    return squares
+
+
+@formula
+def gather_shares(values: Floats, row: Codes, shares: Floats) -> float:
+    """Write the row's values to `shares`, divided by the largest where it is tiny or huge; the largest share is returned.
+
+    The square of 1e-162 is 0, and a user whose squares vanish would overspend. Lifting by a power of two is exact and
+    keeps the inverse finite.
+    """
+    top = 0.0
+    for k in range(row.size):
+        value = values[np.uint32(row[k])]
+        shares[k] = value
+        top = value if value > top else top
+    if 2.0**-100 <= top <= 2.0**100 or top == 0.0:
+        return top
+    lift = 1.0 if top > 2.0**-500 else 2.0**600
+    inverse = 1.0 / (top * lift)
+    for k in range(row.size):
+        shares[k] = (shares[k] * lift) * inverse
+    return 1.0
+
+
+@formula
+def fill_to_the_cap(shares: Floats, top: float, scale: float, cap: float, budget: float) -> float:
+    """The scale for which the squares of min(cap, scale * share) sum to budget^2, or as near as the cap lets them.
+
+    From a scale that is too small upwards. `top`, the largest share, lies between 2^-100 and 2^100.
+    """
+    for k in range(shares.size):
+        # The square of a smaller one would lose digits, and below a cap on all others it could be all there is to divide.
+        shares[k] = shares[k] if shares[k] > top * 2.0**-400 else 0.0
     capped_before = -1
     while True:
         capped, squares = 0, 0.0
         for share in shares:
-            if share * scale >= cap and scale > 0.0:
-                capped += 1
-            else:
-                squares += share * share
+            is_capped = share * scale >= cap
+            capped += is_capped
+            squares += 0.0 if is_capped else share * share
         left = budget * budget - capped * cap * cap
         if capped == capped_before or left <= 0.0 or squares <= 0.0:
             return scale
         capped_before = capped
-        scale = budget * math.sqrt(left) / math.sqrt(squares)
+        scale = budget * math.sqrt(left / squares)
 
 
-@kernel
+@formula
 def bell(totals: Floats, centre: float, width: float, tail: float) -> Floats:
     """exp(-x^2 / 2) for x = (total - centre) / width below the centre, for tail * x above it.
 
     As a limit, (1 - y / 2^12)^(2^12): basic operations round alike on every machine and in every place of an array,
     which library exponentials need not, and an item's value must be a function of its own total alone.
     """
-    values = np.empty_like(totals)
-    for i in range(totals.size):
-        x = (totals[i] - centre) / width
-        x = x if x <= 0.0 else tail * x
-        value = 1.0 - 0.5 * x * x / 4096.0
-        value = value if value > 0.0 else 0.0
-        for _ in range(12):
-            value = value * value
-        values[i] = value
-    return values
+    x = (totals - centre) / width
+    x = np.where(x <= 0.0, x, tail * x)
+    value = np.maximum(1.0 - 0.5 * x * x / 4096.0, 0.0)
+    for _ in range(12):
+        value = value * value
+    return value
 
 
 @kernel
@@ -124,33 +152,36 @@ def count_holders(
     indptr: Ints, items: Codes, values: Floats, table: Ints, totals: Ints, first: int, last: int
 ) -> None:
     """Every user counts once for each of their items."""
-    for k in range(indptr[first], indptr[last]):
-        totals[items[k]] += 1
+    for item in items[indptr[first] : indptr[last]]:
+        totals[np.uint32(item)] += 1
 
 
 @kernel
 def mark_held(items: Codes, held: Bools) -> None:
     """Mark the items that stand in some row."""
-    for k in range(items.size):
-        held[items[k]] = True
+    for item in items:
+        held[np.uint32(item)] = True
 
 
 @formula
 def keep_open(indptr: Ints, items: Codes, opened: Bools) -> tuple[Ints, Codes]:
-    """The rows without the items that are not open."""
-    bounds, kept = np.zeros_like(indptr), np.empty_like(items)
+    """The rows without the items that are not open.
+
+    `indptr` may be a slice of a longer one: its offsets point into all of `items`, those returned start at 0.
+    """
+    bounds, kept = np.zeros_like(indptr), np.empty(indptr[-1] - indptr[0] + 1, items.dtype)
     _keep_open(indptr, items, opened, bounds, kept)
     return bounds, kept[: bounds[-1]].copy()
 
 
 @kernel
 def _keep_open(indptr: Ints, items: Codes, opened: Bools, bounds: Ints, kept: Codes) -> None:
+    """Fill `kept`, which has one place more than can be needed: every item is written, and counted if it is open."""
     count = 0
     for user in range(indptr.size - 1):
-        for k in range(indptr[user], indptr[user + 1]):
-            item = items[k]
+        for item in items[indptr[user] : indptr[user + 1]]:
             kept[count] = item
-            count += opened[item]
+            count += opened[np.uint32(item)]
         bounds[user + 1] = count
 
 
@@ -161,42 +192,46 @@ def l1_descent(indptr: Ints, items: Codes, order: Ints, cutoff: int, budget: int
     All in integers: the units that a common level leaves over go to the first open items of the row, one each. Unit by
     unit that is a round-robin, so an item that stands higher never ends lower, and the map is exactly ℓ1-contractive.
     """
-    gaps = np.empty(longest_row(indptr), np.int64)
+    scratch = np.empty(longest_row(indptr), np.int64)
     for user in order:
-        start, stop = indptr[user], indptr[user + 1]
+        row = items[indptr[user] : indptr[user + 1]]
+        gaps = scratch[: row.size]
         distance = 0
-        for k in range(start, stop):
-            gap = cutoff - weights[items[k]]
-            gaps[k - start] = gap
+        for k in range(row.size):
+            gap = cutoff - weights[np.uint32(row[k])]
+            gaps[k] = gap
             distance += gap
-        if distance <= budget:
-            for k in range(start, stop):
-                weights[items[k]] = cutoff
-            continue
-        level, rest = common_level(gaps[: stop - start], budget)
-        for k in range(start, stop):
-            if gaps[k - start] <= level:
-                weights[items[k]] = cutoff
-            else:
-                weights[items[k]] += level + (1 if rest > 0 else 0)
-                rest -= 1
+        level, rest = cutoff, 0
+        if distance > budget:
+            level, rest = common_level(gaps, budget)
+        for k in range(row.size):
+            gap = gaps[k]
+            is_open = gap > level
+            raised = (level if is_open else gap) + (is_open & (rest > 0))
+            weights[np.uint32(row[k])] = cutoff - gap + raised
+            rest -= is_open
 
 
-@kernel
+@formula
 def common_level(gaps: Ints, budget: int) -> tuple[int, int]:
     """The largest level with sum(min(gap, level)) <= budget, and what is left; the gaps exceed the budget."""
-    level = budget // gaps.size
+    level = divided(budget, gaps.size)
     while True:
         spent, open_gaps = 0, 0
         for gap in gaps:
-            if gap <= level:
-                spent += gap
-            else:
-                open_gaps += 1
-        higher = (budget - spent) // open_gaps
+            is_open = gap > level
+            spent += 0 if is_open else gap
+            open_gaps += is_open
+        higher = divided(budget - spent, open_gaps)
         if higher == level:
             return level, budget - spent - open_gaps * level
         level = higher
+
+
+@formula
+def divided(whole: int, parts: int) -> int:
+    """whole // parts for numbers below 2^52, exact in floats and several times faster than dividing integers."""
+    return int(np.float64(whole) / np.float64(parts))
 
 
 @kernel
@@ -204,17 +239,16 @@ def l2_descent(
     indptr: Ints, items: Codes, order: Ints, cutoff: float, budget: float, weights: Floats
 ) -> None:
     """Users in `order` move their items' weights towards the cutoff by at most the budget in ℓ2."""
-    gaps = np.empty(longest_row(indptr), np.float64)
     for user in order:
-        start, stop = indptr[user], indptr[user + 1]
+        row = items[indptr[user] : indptr[user + 1]]
         squares = 0.0
-        for k in range(start, stop):
-            gap = cutoff - weights[items[k]]
-            gaps[k - start] = gap
-            squares += gap * gap
-        step = budget / max(math.sqrt(squares), budget)
-        for k in range(start, stop):
-            weights[items[k]] += step * gaps[k - start]
+        for item in row:
+            squares += (cutoff - weights[np.uint32(item)]) ** 2
+        distance = math.sqrt(squares)
+        step = budget / (distance if distance > budget else budget)
+        for item in row:
+            weight = weights[np.uint32(item)]
+            weights[np.uint32(item)] = weight + step * (cutoff - weight)
 
 
 @kernel
@@ -239,7 +273,7 @@ def l1_descent_in_l2(
             weights[items[k]] += min(gaps[k - start], level)
 
 
-@kernel
+@formula
 def common_level_in_l2(gaps: Floats, budget: float) -> float:
     """The level with sum(min(gap, level)^2) = budget^2; the gaps exceed the budget."""
     level = budget / math.sqrt(gaps.size)
@@ -257,7 +291,7 @@ def common_level_in_l2(gaps: Floats, budget: float) -> float:
         level = math.sqrt(max(budget * budget - spent, 0.0) / open_gaps)
 
 
-@kernel
+@formula
 def longest_row(indptr: Ints) -> int:
     """The size of the largest set."""
     longest = 0

@@ -14,7 +14,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from dpsu.compiled import kernel
+from dpsu.compiled import formula, kernel
 
 Words32 = NDArray[np.uint32]
 Words64 = NDArray[np.uint64]
@@ -34,8 +34,6 @@ SIP_128_SECOND = np.uint64(0xDD)
 SIP_STATE = types.UniTuple(types.uint64, 4)  # type: ignore[no-untyped-call]
 
 DIGEST_BYTES = 16
-WORD_BYTES = np.uint64(8)
-LOW_32 = np.uint64(0xFFFFFFFF)
 LOW_8 = np.uint64(0xFF)
 
 DOUBLE_ROUNDS = 10
@@ -100,41 +98,30 @@ def chacha_words(key: Words32, addresses: Words64, first: int, count: int) -> Wo
 
     `key` has eight words, `addresses` two per row; the standard's block counter is the low half of the first.
     """
-    words = np.empty((addresses.shape[0], count), dtype=np.uint64)
-    _chacha_blocks(key, addresses, first, words, *np.empty((2, 16, LANES), dtype=np.uint32))
-    return words
+    start = np.zeros((16, LANES), dtype=np.uint32)
+    start[:12] = np.concatenate([SIGMA, key])[:, np.newaxis]
+    halves = addresses.astype("<u8", copy=False).view("<u4")
+    words = np.empty((addresses.shape[0], 2 * count), dtype="<u4")
+    _chacha_blocks(halves, 2 * first, words, start, np.empty_like(start))
+    return words.view("<u8")
 
 
 @kernel
-def _chacha_blocks(
-    key: Words32, addresses: Words64, first: int, words: Words64, start: Words32, x: Words32
-) -> None:
+def _chacha_blocks(addresses: Words32, first: int, words: Words32, start: Words32, x: Words32) -> None:
+    """Words from `first` on of the blocks that begin as `start` does but for the address."""
     n, count = words.shape
-    for lane in range(LANES):
-        for i in range(4):
-            start[i, lane] = SIGMA[i]
-        for i in range(8):
-            start[4 + i, lane] = key[i]
-        for i in range(4):
-            start[12 + i, lane] = np.uint32(0)
     for base in range(0, n, LANES):
         lanes = LANES if n - base > LANES else n - base
-        for lane in range(lanes):
-            low, high = addresses[base + lane, 0], addresses[base + lane, 1]
-            start[12, lane] = np.uint32(low & LOW_32)
-            start[13, lane] = np.uint32(low >> np.uint64(32))
-            start[14, lane] = np.uint32(high & LOW_32)
-            start[15, lane] = np.uint32(high >> np.uint64(32))
+        for i in range(4):
+            for lane in range(lanes):
+                start[12 + i, lane] = addresses[base + lane, i]
         for i in range(16):
             for lane in range(LANES):
                 x[i, lane] = start[i, lane]
         _chacha_rounds(x)
-        for w in range(count):
-            i = 2 * (first + w)
+        for i in range(first, first + count):
             for lane in range(lanes):
-                low32 = np.uint32(x[i, lane] + start[i, lane])
-                high32 = np.uint32(x[i + 1, lane] + start[i + 1, lane])
-                words[base + lane, w] = np.uint64(low32) | (np.uint64(high32) << np.uint64(32))
+                words[base + lane, i - first] = x[i, lane] + start[i, lane]
 
 
 def _sip_rounds(builder: Any, v: list[Any], rounds: int) -> None:
@@ -189,12 +176,12 @@ _sip_absorb: Any = intrinsic(_sip_absorb_ir)
 _sip_finish: Any = intrinsic(_sip_finish_ir)
 
 
-@kernel
+@formula
 def _sip_start_128(key: Any) -> Any:
     return key[0] ^ SIP_0, key[1] ^ SIP_1 ^ SIP_128_START, key[0] ^ SIP_2, key[1] ^ SIP_3
 
 
-@kernel
+@formula
 def _sip_output_128(v0: Any, v1: Any, v2: Any, v3: Any) -> Any:
     v0, v1, v2, v3 = _sip_finish(v0, v1, v2 ^ SIP_128_START, v3)
     first = v0 ^ v1 ^ v2 ^ v3
@@ -202,7 +189,7 @@ def _sip_output_128(v0: Any, v1: Any, v2: Any, v3: Any) -> Any:
     return first, v0 ^ v1 ^ v2 ^ v3
 
 
-@kernel
+@formula
 def _last_word(data: Any, start: Any, stop: Any) -> Any:
     """The up to seven bytes that are left, zeros above them."""
     size = stop - start
@@ -217,6 +204,8 @@ def _last_word(data: Any, start: Any, stop: Any) -> Any:
 def digest_bytes(offsets: NDArray[np.int64], data: NDArray[np.uint8], key: Words64) -> Words64:
     """The 128-bit digest of each of the strings `data[offsets[i]:offsets[i + 1]]`, as two words."""
     digests = np.empty((offsets.shape[0] - 1, 2), dtype=np.uint64)
+    data = data.view()
+    data.flags.writeable = False  # as Polars gives them: one kind of array, compiled once
     _digest_bytes(offsets, data, key, digests)
     return digests
 
@@ -239,21 +228,8 @@ def _digest_bytes(
 
 def digest_words(rows: Words64, key: Words64) -> Words64:
     """The 128-bit digest of each row of 64-bit words, read as little-endian bytes."""
-    digests = np.empty((rows.shape[0], 2), dtype=np.uint64)
-    _digest_words(rows, key, digests)
-    return digests
-
-
-@kernel
-def _digest_words(rows: Words64, key: Words64, digests: Words64) -> None:
-    n, width = rows.shape
-    last = (np.uint64(width) * WORD_BYTES) << np.uint64(56)
-    for i in range(n):
-        v0, v1, v2, v3 = _sip_start_128(key)
-        for j in range(width):
-            v0, v1, v2, v3 = _sip_absorb(v0, v1, v2, v3, rows[i, j])
-        v0, v1, v2, v3 = _sip_absorb(v0, v1, v2, v3, last)
-        digests[i, 0], digests[i, 1] = _sip_output_128(v0, v1, v2, v3)
+    offsets = np.arange(rows.shape[0] + 1, dtype=np.int64) * (8 * rows.shape[1])
+    return digest_bytes(offsets, np.ascontiguousarray(rows, dtype="<u8").reshape(-1).view(np.uint8), key)
 
 
 def digest_integers(values: NDArray[np.int64], key: Words64) -> Words64:
@@ -305,7 +281,7 @@ def _priorities_ir(typing: Any, key0: Any, key1: Any, halves: Any, start: Any, p
 _priorities: Any = intrinsic(_priorities_ir)
 
 
-@kernel
+@formula
 def _smallest(values: Any, size: Any, rank: Any, histogram: Any) -> Any:
     """The value of the given rank (0 is the smallest) among the first `size`, and how many are smaller.
 

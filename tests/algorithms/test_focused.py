@@ -50,6 +50,16 @@ def test_a_selection_is_the_oracles(rows, key, cap):
     assert all(abs(table["noisy"][item] - total) <= 1 for item, total in totals.items())
 
 
+def test_even_rounds_give_what_equal_priorities_would():
+    caps = calibrate(*PAPER).boundary.caps
+    sizes = np.arange(1, len(caps))
+    indptr = np.concatenate([[0], np.cumsum(sizes)])
+    items = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)  # user u gives u + 1 times to item u
+    totals = np.zeros(len(sizes), np.int64)
+    weigh_proportionally(indptr, items, np.full(len(sizes), 0.3), caps, totals, 0, len(sizes))
+    assert (totals == sizes * focused.even_weights(caps)[1:]).all()
+
+
 priorities = st.lists(
     st.one_of(
         st.floats(0, 1),

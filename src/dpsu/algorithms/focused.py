@@ -18,7 +18,7 @@ from dpsu.algorithms.base import CELLS_PER_SIGMA, Algorithm, Floats, Mechanism, 
 from dpsu.algorithms.request import Request
 from dpsu.engines import Columns, Engine, Rule
 from dpsu.errors import InvalidArgument
-from dpsu.kernels import ONE, bell, weigh_proportionally
+from dpsu.kernels import ONE, bell, weigh_evenly, weigh_proportionally
 from dpsu.noise import gaussian_cells
 from dpsu.privacy import crossing, gaussian
 from dpsu.privacy.budget import Budget
@@ -109,12 +109,18 @@ class FocusedGaussian(Mechanism):
         """Round after round: weigh by priority, add noise, release what crosses, set new priorities."""
         rows = engine.bound(sets, self.request.max_items, stream)
         items = engine.update(engine.items(sets), _begin)
-        for r, share in enumerate(self.boundary.shares):
-            rule = Rule(weigh_proportionally, unit=share / ONE, table=self.boundary.caps, reads="priority")
-            items = engine.weigh(rows, items, rule)
+        for r in range(self.focus.rounds):
+            items = engine.weigh(rows, items, self.rule(r))
             items = engine.update(items, partial(_round, mechanism=self, stream=stream, r=r))
             rows = engine.bound(rows, self.request.max_items, stream, keep=items)
         return items
+
+    def rule(self, r: int) -> Rule:
+        """How users divide what they give in round r: evenly at first, then by priority."""
+        unit, caps = self.boundary.shares[r] / ONE, self.boundary.caps
+        if r > 0 and self.boundary.spent[r - 1] >= self.focus.warmup:
+            return Rule(weigh_proportionally, unit=unit, table=caps, reads="priority")
+        return Rule(weigh_evenly, unit=unit, table=even_weights(caps))
 
     def chance(self, holders: NDArray[np.int64], set_size: int) -> Floats:
         """By simulation of holders who share all their items."""
@@ -153,6 +159,13 @@ class FocusedGaussian(Mechanism):
         return self.boundary.thresholds[-1] * spent / reach, width
 
 
+def even_weights(caps: Floats) -> NDArray[np.int64]:
+    """What `weigh_proportionally` gives to each of s items of equal value, for every s."""
+    size = np.arange(len(caps), dtype=np.float64)
+    even = (1 - (size + 8) * 2.0**-53) / np.sqrt(np.maximum(size, 1))
+    return np.asarray(np.minimum(even, caps) * ONE, np.int64)
+
+
 def _begin(columns: Columns) -> Columns:
     size = len(columns["digest"])
     return {
@@ -166,9 +179,9 @@ def _round(columns: Columns, mechanism: FocusedGaussian, stream: Stream, r: int)
     """Fresh noise on every item that is held and not yet released; the decision; the next priorities."""
     boundary = mechanism.boundary
     active = np.flatnonzero(columns["held"] & ~columns["released"])
-    totals = columns["noisy"][active] + gaussian_cells(
-        columns["total"][active],
-        columns["digest"][active],
+    totals = columns["noisy"].take(active) + gaussian_cells(
+        columns["total"].take(active),
+        columns["digest"].take(active, axis=0),
         stream,
         round=r,
         unit=boundary.shares[r] / ONE,

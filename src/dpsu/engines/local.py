@@ -24,6 +24,9 @@ SLICE = 1 << 17
 
 NO_VALUES = np.zeros(0, np.float64)
 
+Bounds = NDArray[np.int64]
+Codes = NDArray[np.int32]
+
 
 @dataclass(frozen=True, repr=False)
 class Rows:
@@ -44,12 +47,14 @@ class LocalEngine:
 
     def __init__(self, threads: int | None = None) -> None:
         self.threads = threads or _cores()
+        self._pool = ThreadPoolExecutor(self.threads)
 
     def __enter__(self) -> "LocalEngine":
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Memory is all that it keeps."""
+        """Threads are all that it keeps."""
+        self._pool.shutdown()
 
     def read(
         self,
@@ -68,7 +73,7 @@ class LocalEngine:
 
     def leave_out(self, sets: UserSets, closed: NDArray[np.bool_]) -> Rows:
         """The sets as if nobody held the items that are closed."""
-        indptr, items = keep_open(sets.indptr, sets.items, ~closed)
+        indptr, items = self._keep_open(sets.indptr, sets.items, ~closed)
         return Rows(indptr, items, sets.user_digests, sets.item_digests, ~closed)
 
     def require_users(self, sets: UserSets | Rows, most: int) -> None:
@@ -92,17 +97,24 @@ class LocalEngine:
         keep: Columns | None = None,
     ) -> Rows:
         """Cut every user's set to `max_items`, uniformly and without looking at anybody else."""
-        indptr, items = sets.indptr, sets.items
+        indptr, items, users = sets.indptr, sets.items, sets.user_digests
         held = sets.held if isinstance(sets, Rows) else np.ones(len(sets.item_digests), np.bool_)
         if keep is not None:
-            indptr, items = keep_open(indptr, items, keep["open"])
+            indptr, items = self._keep_open(indptr, items, keep["open"])
             held = held & keep["open"]
+            busy = np.flatnonzero(np.diff(indptr))
+            indptr, users = np.concatenate([indptr[:1], indptr[1 + busy]]), users.take(busy, axis=0)
         if np.diff(indptr).max(initial=0) > max_items:
-            words = stream.words(Purpose.BOUND, round, sets.user_digests, count=2)
-            indptr, items = sample_rows(indptr, items, words, sets.item_digests, max_items)
+            words = stream.words(Purpose.BOUND, round, users, count=2)
+            indptr, items = self._cut(
+                indptr,
+                lambda own, first, last: sample_rows(
+                    own, items, words[first:last], sets.item_digests, max_items
+                ),
+            )
             held = np.zeros(len(sets.item_digests), np.bool_)
             mark_held(items, held)
-        return Rows(indptr, items, sets.user_digests, sets.item_digests, held)
+        return Rows(indptr, items, users, sets.item_digests, held)
 
     def weigh(self, rows: Rows, items: Columns, rule: Rule) -> Columns:
         """Sum what users give, each thread over its own users into its own totals."""
@@ -113,7 +125,7 @@ class LocalEngine:
             rule.kernel(rows.indptr, rows.items, values, rule.table, totals, first, last)
             return totals
 
-        parts = self._on_threads(total_of, self._slices_of(rows))
+        parts = self._on_threads(total_of, self._slices_of(rows.indptr))
         total = parts[0]
         for part in parts[1:]:
             total += part
@@ -151,18 +163,34 @@ class LocalEngine:
         beside = {"holders": items["holders"][codes]} if "holders" in items else None
         return sets.names.decode(codes, beside)
 
-    def _slices_of(self, rows: Rows) -> list[tuple[int, int]]:
-        pairs = int(rows.indptr[-1])
+    def _keep_open(self, indptr: Bounds, items: Codes, opened: NDArray[np.bool_]) -> tuple[Bounds, Codes]:
+        return self._cut(indptr, lambda own, first, last: keep_open(own, items, opened))
+
+    def _cut(
+        self, indptr: Bounds, cut: Callable[[Bounds, int, int], tuple[Bounds, Codes]]
+    ) -> tuple[Bounds, Codes]:
+        """The rows that `cut` leaves of each thread's users, put together."""
+        parts = self._on_threads(
+            lambda first, last: cut(indptr[first : last + 1], first, last), self._slices_of(indptr)
+        )
+        if len(parts) == 1:
+            return parts[0]  # type: ignore[no-any-return]
+        before = np.cumsum([0] + [len(items) for _, items in parts])
+        bounds = [own[1:] + offset for (own, _), offset in zip(parts, before, strict=False)]
+        return np.concatenate([indptr[:1] * 0, *bounds]), np.concatenate([items for _, items in parts])
+
+    def _slices_of(self, indptr: Bounds) -> list[tuple[int, int]]:
+        """The users of each thread, such that all have about as many pairs."""
+        pairs = int(indptr[-1])
         parts = max(1, min(self.threads, pairs // SLICE))
-        bounds = np.searchsorted(rows.indptr, np.linspace(0, pairs, parts + 1).astype(np.int64))
-        bounds[-1] = len(rows.indptr) - 1
+        bounds = np.searchsorted(indptr, np.linspace(0, pairs, parts + 1).astype(np.int64))
+        bounds[-1] = len(indptr) - 1
         return [(int(first), int(last)) for first, last in pairwise(bounds)]
 
     def _on_threads(self, work: Callable[[int, int], Any], slices: list[tuple[int, int]]) -> list[Any]:
         if len(slices) == 1:
             return [work(*slices[0])]
-        with ThreadPoolExecutor(len(slices)) as pool:
-            return list(pool.map(lambda bounds: work(*bounds), slices))
+        return list(self._pool.map(lambda bounds: work(*bounds), slices))
 
 
 def _cores() -> int:

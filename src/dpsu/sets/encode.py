@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 from polars import selectors as cs
 
-from dpsu.compiled import kernel
+from dpsu.compiled import formula, kernel
 from dpsu.random_kernels import digest_bytes, digest_concatenated, digest_integers
 from dpsu.sets.columns import WHOLE
 
@@ -24,7 +24,7 @@ LOW_32 = np.uint64(0xFFFFFFFF)
 FIRST_SLOTS = 1 << 12
 
 
-@kernel
+@formula
 def _slot_of(key: Any, slots: Any, distinct: Any, seed: Any) -> Any:
     """The slot that holds the code of `key`, or the empty one where it belongs."""
     x = key ^ seed
@@ -68,16 +68,20 @@ def assign_codes(
     return keys.size, known
 
 
-@kernel
 def first_rows(codes: Codes, known: int, now_known: int) -> NDArray[np.int64]:
     """For each code from `known` on, the row where it stands first; new codes appear in ascending order."""
     rows = np.empty(now_known - known, dtype=np.int64)
-    code = known
-    for row in range(codes.size):
-        if codes[row] == code:
-            rows[code - known] = row
-            code += 1
+    _first_rows(codes, known, rows)
     return rows
+
+
+@kernel
+def _first_rows(codes: Codes, known: int, rows: NDArray[np.int64]) -> None:
+    found = 0
+    for row in range(codes.size):
+        if codes[row] == known + found:
+            rows[found] = row
+            found += 1
 
 
 class KeyTable:
