@@ -1,7 +1,7 @@
 """Compiled loops over user sets: arrays in, arrays out.
 
-A user's row is `items[indptr[user]:indptr[user + 1]]`, item numbers in ascending order and without repeats. Rules for
-weights add integers, so sums are exact and neither threads nor the order of users can change them.
+A user's row is `items[indptr[user]:indptr[user + 1]]`, item numbers without repeats in the order of the items' digests.
+Rules for weights add integers, so sums are exact and neither threads nor the order of users can change them.
 """
 
 import math

@@ -17,7 +17,7 @@ from dpsu.sets.columns import ColumnNames
 from dpsu.sets.encode import LOW_32, Codes, KeyTable
 from dpsu.sets.read import MOST_PAIRS
 from dpsu.sets.text import Corpus, TextRule, read_corpus
-from dpsu.sets.user_sets import Digests, Names, UserSets, digest_order, group_by_user, places
+from dpsu.sets.user_sets import Digests, Names, UserSets, digest_order, group_by_user
 from dpsu.sets.words import Bytes, Offsets
 from dpsu.stream import Stream
 
@@ -191,9 +191,8 @@ def ngram_sets(corpus: Corpus, parts: Sequence[Ngrams], column: str) -> UserSets
     if sum(users.size for users, _ in pairs) > MOST_PAIRS:
         raise TooLarge("the text has more than 2^31 n-grams; take fewer sizes or a part of the users")
     digests = np.concatenate([_digests(part, corpus, spelling) for part in parts])
-    order = digest_order(digests)
     users = np.arange(len(corpus.user_digests), dtype=np.int32)
-    indptr, items = group_by_user(pairs, users, places(order))
+    indptr, items, order = group_by_user(pairs, users, digest_order(digests))
     names = NgramNames(column, parts, order, spelling)
     return UserSets(indptr, items, corpus.user_digests, digests[order], names)
 

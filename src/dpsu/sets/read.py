@@ -111,9 +111,9 @@ def read_batches(frame: pl.LazyFrame, label: str) -> Iterator[pl.DataFrame]:
 
 
 def _assemble(pairs: list[tuple[Codes, Codes]], users: KeyEncoder, items: KeyEncoder) -> UserSets:
-    """Number users and items by their digests and sort their pairs into rows."""
+    """Sort the pairs into rows, by the digests of their users and items."""
     user_digests, item_digests = users.digests(), items.digests()
-    user_order, item_order = digest_order(user_digests), digest_order(item_digests)
-    indptr, row_items = group_by_user(pairs, places(user_order), places(item_order))
+    user_order = digest_order(user_digests)
+    indptr, row_items, item_order = group_by_user(pairs, places(user_order), digest_order(item_digests))
     names = Names(items.names(item_order))
     return UserSets(indptr, row_items, user_digests[user_order], item_digests[item_order], names)

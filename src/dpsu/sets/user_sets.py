@@ -57,8 +57,9 @@ def _detached(column: pl.Series) -> pl.Series:
 class UserSets:
     """The sets of all users as a CSR matrix: `items[indptr[u]:indptr[u + 1]]` are the items of user u.
 
-    Users and items are numbered in the order of their digests, a row is ascending and without repeats: the
-    sets are the same for every order of the rows in the source, and on every engine.
+    Users are numbered in the order of their digests, and so are the items of a row, which has no repeats: the
+    sets are the same for every order of the rows in the source, and on every engine. Items are numbered as they
+    first appear in the rows, so that loops over rows find those that few users hold next to each other in memory.
     """
 
     indptr: NDArray[np.int64]
@@ -148,15 +149,37 @@ def _unpack(packed: NDArray[np.uint64], indptr: NDArray[np.int64], items: Codes)
     return kept
 
 
+@kernel
+def _number_by_appearance(items: Codes, numbers: Codes, order: NDArray[np.int64]) -> int:
+    """Give items new numbers, as they first appear; `numbers` are those, -1 so far, and `order` says whose they are."""
+    found = 0
+    for k in range(items.size):
+        item = np.uint32(items[k])
+        if numbers[item] < 0:
+            numbers[item] = found
+            order[found] = item
+            found += 1
+        items[k] = numbers[item]
+    return found
+
+
 def group_by_user(
-    pairs: list[tuple[Codes, Codes]], user_places: Codes, item_places: Codes
-) -> tuple[NDArray[np.int64], Codes]:
-    """The CSR arrays of batches of (user, item) codes; `pairs` is emptied on the way to spare memory."""
+    pairs: list[tuple[Codes, Codes]], user_places: Codes, item_order: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], Codes, NDArray[np.int64]]:
+    """The CSR arrays of batches of (user, item) codes, and the code of each item in the rows.
+
+    Items stand in a row in the given order. `pairs` is emptied on the way to spare memory.
+    """
     packed = np.empty(sum(users.size for users, _ in pairs), dtype=np.uint64)
     front, back = 0, packed.size
+    item_places = places(item_order)
     while pairs:
         users, items = pairs.pop()
         front, back = pack_pairs(users, items, user_places, item_places, packed, front, back)
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(np.ndarray.sort, (packed[:front], packed[front:])))
-    return rows_of_sorted(packed, user_places.size)
+    indptr, row_items = rows_of_sorted(packed, user_places.size)
+    numbers, order = np.full(item_order.size, -1, np.int32), np.empty(item_order.size, np.int64)
+    found = _number_by_appearance(row_items, numbers, order)
+    order[found:] = np.flatnonzero(numbers < 0)
+    return indptr, row_items, item_order[order]
