@@ -11,6 +11,8 @@ from dpsu.cli import looking, promises, releasing
 from dpsu.cli.terminal import errors
 from dpsu.errors import DpsuError
 
+INTERRUPTED = 130
+
 app = typer.Typer(
     name="dpsu",
     help="Release the items that many users share, differentially private for every one of them.",
@@ -48,8 +50,11 @@ def main() -> None:
         app()
     except DpsuError as error:
         _fail(error, error.exit_code)
-    except KeyboardInterrupt:
-        _fail("interrupted; nothing was written", 130)
+    except SystemExit as end:
+        # Typer makes this of Ctrl-C, without a word.
+        if end.code != INTERRUPTED:
+            raise
+        _fail("interrupted; the output is either as it was before or whole", INTERRUPTED)
     except MemoryError:
         _fail("there is not enough memory; nothing was written", 1)
     except OSError as error:
