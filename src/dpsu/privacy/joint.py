@@ -2,16 +2,19 @@
 
 A user with new items (that nobody else holds) has spent a part q of the ℓ2 budget on them, so that the shared
 items move by at most sqrt(1 - q): noise and threshold need not pay for both in full. docs/calibration.md
-derives the delta that is computed here, and why the search over q below can miss nothing.
+derives the delta that is computed here.
+
+A pair is found in two steps. The search solves for the threshold on a grid of q, without any guarantee. The
+proof bounds the delta over all q, rounded up, and raises the threshold until it holds: safety rests on it alone.
 """
 
 import math
-from collections.abc import Callable
-from typing import Literal
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy import special
 
-from dpsu.compiled import kernel
 from dpsu.errors import InvalidArgument
 from dpsu.privacy import gaussian, normal
 
@@ -19,16 +22,31 @@ Spending = Literal["count", "all", "any", "asymmetric"]
 """What a new items take of a budget that is meant for D: a/D exactly; at least a/D; any part, but each the
 same; any part in any division."""
 
-COUNT, ALL, ANY, ASYMMETRIC = range(4)
-KINDS: dict[Spending, int] = {"count": COUNT, "all": ALL, "any": ANY, "asymmetric": ASYMMETRIC}
+Array = NDArray[np.float64]
 
-FINE, COARSE = 1e-6, 2e-5
-"""How close, relatively, a threshold is brought to the smallest one: for the least noise, and in a search."""
+FINE, COARSE = 200, 100
+"""How many q are looked at: for a threshold to within 2e-6 of its value, and to compare one sigma with another."""
+
+MARGIN = 1e-5
+"""What is added to the threshold that was found, relatively; the closer it is, the longer the proof."""
+
+CLOSE = 2e-5
+"""Thresholds are as good as equal when they differ by no more than this, relatively."""
 
 NARROWEST = 1e-10
 """A range of q this narrow that still exceeds delta counts as a failure."""
 
 GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
+
+
+class Case(NamedTuple):
+    """What a pair is wanted for. `room` is how many items share the budget: max_items times the sensitivity."""
+
+    epsilon: float
+    delta: float
+    max_items: int
+    room: float
+    spending: Spending
 
 
 def calibrate(
@@ -40,143 +58,192 @@ def calibrate(
     rounding travels from user to user. Both numbers are rounded up.
     """
     gaussian.check_privacy(epsilon, delta)
-    epsilon, delta = float(epsilon), float(delta)
     if not (max_items >= 1 and 1.0 <= sensitivity < math.inf):
         raise InvalidArgument(f"max_items and sensitivity must be at least 1: {max_items}, {sensitivity!r}")
-    setting = (max_items, max_items * sensitivity, KINDS[spending])
-
-    def settle(share: float, below: float, closeness: float) -> tuple[float, float]:
-        sigma = gaussian.noise_scale(epsilon, share * delta)
-        return float(_threshold(epsilon, delta, sigma, lowest, below, closeness, *setting)), sigma
-
-    # Just short of the whole, so that the rounding margins of the search have room.
-    most = 1.0 - 1e-9
-    lowest = _lowest(gaussian.noise_scale(epsilon, most * delta), delta, max_items, spending)
-    threshold, sigma = settle(most, math.inf, FINE)
-    if threshold > (1.0 + COARSE) * lowest:
-        threshold, sigma = min((threshold, sigma), _best_share(settle))
+    if spending not in get_args(Spending):
+        raise InvalidArgument(f"spending must be one of {', '.join(get_args(Spending))}, not {spending!r}")
+    case = Case(float(epsilon), float(delta), max_items, max_items * sensitivity, spending)
+    # Just short of the whole, so that the rounding margins of the proof have room.
+    sigma = gaussian.noise_scale(case.epsilon, (1.0 - 1e-9) * case.delta)
+    lowest = _lowest(case, sigma)
+    guess = _guess(case, sigma, FINE)
+    if guess > (1.0 + CLOSE) * lowest:
+        other = _best_sigma(case, sigma)
+        guess, sigma = min((guess, sigma), (_guess(case, other, FINE), other))
+    threshold = _proven(case, sigma, guess if lowest < guess < math.inf else lowest)
     up = sensitivity * (1.0 + 4.0 * normal.ROUNDING)
     return sigma * up, threshold * up
 
 
-def _lowest(sigma: float, delta: float, max_items: int, spending: Spending) -> float:
+def _lowest(case: Case, sigma: float) -> float:
     """What the threshold cannot go below at this sigma: a user all of whose items are new."""
-    if spending == "count":
-        return gaussian.threshold_split(
-            sigma, delta, max_items, lambda t: np.full_like(t, 1.0 / math.sqrt(max_items))
-        )
-    return gaussian.threshold_split(sigma, delta, max_items)
+    if case.spending == "count":
+        each = 1.0 / math.sqrt(case.max_items)
+        return gaussian.threshold_split(sigma, case.delta, case.max_items, lambda t: np.full_like(t, each))
+    return gaussian.threshold_split(sigma, case.delta, case.max_items)
 
 
-def _best_share(settle: Callable[[float, float, float], tuple[float, float]]) -> tuple[float, float]:
-    """The lowest threshold over the part of delta that the noise alone may use, by golden section.
+def _best_sigma(case: Case, smallest: float) -> float:
+    """The sigma with about the lowest threshold: more than the smallest leaves a part of delta to new items.
 
-    Safety does not rest on it: every pair is calibrated to the whole delta. Only the better of the two inner
-    points need be known, so the other is settled just far enough to see that it is not better.
+    By golden section over the logarithm of what it has more.
     """
-    low, high = math.log(1e-4), math.log(0.95)
+
+    def settle(more: float) -> tuple[float, float]:
+        sigma = smallest * (1.0 + math.exp(more))
+        return _guess(case, sigma, COARSE), sigma
+
+    low, high = math.log(1e-6), 0.0
     inner = high - GOLDEN * (high - low)
-    best = settle(-math.expm1(inner), math.inf, COARSE)
-    while high - low > 0.01:
+    best = settle(inner)
+    while high - low > 0.002:
         other = low + high - inner
-        found = settle(-math.expm1(other), best[0], COARSE)
+        found = settle(other)
         if found < best:
             low, high = (low, inner) if other < inner else (inner, high)
             inner, best = other, found
         else:
             low, high = (other, high) if other < inner else (low, other)
-    return best
+    return gaussian.noise_scale(case.epsilon, gaussian.delta_gaussian(case.epsilon, 1.0 / best[1]))
 
 
-@kernel
-def _threshold(
-    epsilon: float,
-    delta: float,
-    sigma: float,
-    lowest: float,
-    below: float,
-    closeness: float,
-    max_items: int,
-    room: float,
-    kind: int,
-) -> float:
-    """The lowest threshold for this sigma in [lowest, below), to within `closeness`, from above; or inf."""
-    width = closeness * lowest
-    low, high = lowest, min(below - width, 1.0 + 40.0 * sigma)
-    if high <= low or not _holds(epsilon, delta, sigma, high, max_items, room, kind):
-        return math.inf
-    while high - low > width:
-        middle = 0.5 * (low + high)
-        if _holds(epsilon, delta, sigma, middle, max_items, room, kind):
-            high = middle
+def _guess(case: Case, sigma: float, points: int) -> float:
+    """About the lowest threshold for this sigma: the largest that any q of a grid asks for."""
+    floors = case.spending in ("count", "all")
+    least = 1.0 / case.room if floors else 0.0
+    # Denser towards 0: with little left to new items, the allowed loss changes fast there.
+    q = least + (1.0 - least) * np.linspace(0.0, 1.0, points) ** 4
+    most = np.full_like(q, case.max_items)
+    if floors:
+        # The number of new items jumps at multiples of 1/room, and the threshold with it.
+        most = np.clip(np.floor(case.room * q * (1.0 + 1e-12)), 1.0, case.max_items)
+        q, most = np.concatenate([q, most / case.room]), np.concatenate([most, most])
+    with np.errstate(all="ignore"):
+        allowed = _allowed_loss(case, np.sqrt(np.maximum(0.0, 1.0 - q)) / sigma)
+        if case.spending == "count":
+            needed = 1.0 / math.sqrt(case.max_items) + sigma * _quantile(allowed / most)
+        elif case.spending == "asymmetric":
+            needed = _needed_unequal(np.sqrt(q), sigma, allowed, case.max_items)
         else:
-            low = middle
+            alone = np.sqrt(q) + sigma * _quantile(allowed)
+            needed = np.maximum(alone, np.sqrt(q / most) + sigma * _quantile(allowed / most))
+    return float(np.where(np.isnan(needed), math.inf, needed).max())
+
+
+def _allowed_loss(case: Case, mu: Array) -> Array:
+    """About the largest loss that keeps a shift by mu within delta, by Newton's method from above.
+
+    Only one direction is looked at: the other never exceeds it (docs/calibration.md).
+    """
+    top = -math.log1p(-case.delta)
+    loss = np.full_like(mu, top)
+    for _ in range(5):
+        x = (case.epsilon + loss) / mu - 0.5 * mu
+        tail = 0.5 * special.erfc(normal.SQRT_HALF * x)
+        shift = tail - 0.5 * np.exp(-0.5 * x**2) * special.erfcx(normal.SQRT_HALF * (x + mu))
+        kept = np.exp(-loss)
+        excess = -np.expm1(-loss) + kept * shift - case.delta
+        loss = np.clip(loss - excess / (kept * (1.0 - tail)), 0.0, top)
+    return loss
+
+
+def _needed_unequal(norm: Array, sigma: float, allowed: Array, max_items: int) -> Array:
+    """About the thresholds at which the bound for unequal weights is `allowed`: the least over its theta."""
+    part = 0.5 ** np.arange(1.0, 8.0)[:, np.newaxis]
+    one = 1.0 / (4.0 * part * (1.0 - part))
+    # Half of it for each of the bound's two terms is enough, and close; then Newton's method on its logarithm.
+    least = part * norm + sigma * _quantile(0.5 * allowed / max_items)
+    threshold = np.maximum(least, norm + sigma * _quantile(0.5 * allowed / one))
+    for _ in range(3):
+        z_all, z_part = (threshold - norm) / sigma, (threshold - part * norm) / sigma
+        g_all, g_part = -np.log1p(-special.ndtr(-z_all)), -np.log1p(-special.ndtr(-z_part))
+        loss = (max_items - one) * g_part + one * g_all
+        falls = (max_items - one) * np.exp(g_part - 0.5 * z_part**2) + one * np.exp(g_all - 0.5 * z_all**2)
+        threshold += np.log(loss / allowed) * loss / falls * (math.sqrt(2.0 * math.pi) * sigma)
+    return np.asarray(threshold.min(axis=0), dtype=np.float64)
+
+
+def _quantile(loss: Array) -> Array:
+    """The z with -ln P(N(0, 1) <= z) = loss, about."""
+    return np.asarray(-special.ndtri(-np.expm1(-loss)), dtype=np.float64)
+
+
+def _proven(case: Case, sigma: float, guess: float) -> float:
+    """A threshold a little above `guess` that holds; where a little is not enough, by bisection; or inf."""
+    scale = max(guess, sigma)
+    step = MARGIN * scale
+    low, high = guess, guess + step
+    while not _holds(case, sigma, high):
+        if high > 1.0 + 40.0 * sigma:
+            return math.inf
+        step *= 2.0
+        low, high = high, guess + step
+    while high - low > CLOSE * scale:
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if _holds(case, sigma, middle) else (middle, high)
     return high
 
 
-@kernel
-def _holds(
-    epsilon: float, delta: float, sigma: float, threshold: float, max_items: int, room: float, kind: int
-) -> bool:
+def _holds(case: Case, sigma: float, threshold: float) -> bool:
     """Whether the divergence is at most delta for every admissible q, by halving ranges of q until it is.
 
     In a range the loss to new items is largest at its upper end and the shift of shared items at its lower
     end; the divergence rises with both, so the two together bound it on the whole range.
     """
+    epsilon, delta = case.epsilon, case.delta
     mu = (1.0 + 4.0 * normal.ROUNDING) / sigma
     if normal.delta(epsilon, mu) > delta:
         return False
-    stack = np.empty((128, 2))
-    stack[0, 0] = 0.0 if kind in (ANY, ASYMMETRIC) else (1.0 - 1e-14) / room
-    stack[0, 1] = 1.0
-    depth = 1
-    while depth > 0:
-        depth -= 1
-        first, last = stack[depth]
-        loss = _loss(last, sigma, threshold, max_items, room, kind)
-        if _divergence(epsilon, loss, mu * math.sqrt(1.0 - first)) <= delta:
+    ranges = [(0.0 if case.spending in ("any", "asymmetric") else (1.0 - 1e-14) / case.room, 1.0)]
+    while ranges:
+        first, last = ranges.pop()
+        loss = _loss(case, last, sigma, threshold)
+        widest = mu * math.sqrt(1.0 - first)
+        if _leaving(epsilon, loss, widest) <= delta and _joining(epsilon, loss, widest) <= delta:
             continue
+        # One direction is enough to give up early.
         here = mu * math.sqrt(1.0 - last)
-        if last - first <= NARROWEST * last or depth + 2 > 128 or _divergence(epsilon, loss, here) > delta:
+        if last - first <= NARROWEST * last or _leaving(epsilon, loss, here) > delta:
             return False
         middle = math.sqrt(first * last) if 0.0 < 4.0 * first < last else 0.5 * (first + last)
-        stack[depth, 0], stack[depth, 1] = first, middle
-        stack[depth + 1, 0], stack[depth + 1, 1] = middle, last
-        depth += 2
+        ranges += [(first, middle), (middle, last)]
     return True
 
 
-@kernel
-def _divergence(epsilon: float, loss: float, mu: float) -> float:
-    """The delta of a shift by mu, of which one side comes out as it is with probability e^-loss only."""
+def _leaving(epsilon: float, loss: float, mu: float) -> float:
+    """The delta from a database with the user, which comes out as if shifted with chance e^-loss, to that without."""
     own = -math.expm1(-loss) + math.exp(-loss) * normal.delta(epsilon + loss, mu)
-    return max(own, normal.delta(epsilon - loss, mu)) * (1.0 + 8.0 * normal.ROUNDING)
+    return own * (1.0 + 8.0 * normal.ROUNDING)
 
 
-@kernel
-def _loss(q: float, sigma: float, threshold: float, max_items: int, room: float, kind: int) -> float:
+def _joining(epsilon: float, loss: float, mu: float) -> float:
+    """The delta in the other direction."""
+    return normal.delta(epsilon - loss, mu) * (1.0 + 8.0 * normal.ROUNDING)
+
+
+def _loss(case: Case, q: float, sigma: float, threshold: float) -> float:
     """A bound of -ln P(no new item comes out) for new items whose squared weights sum to at most q."""
-    most = min(float(max_items), math.floor(room * q * (1.0 + 1e-12)))
-    if kind == COUNT:
-        return most * _item_loss(1.0 / math.sqrt(max_items), sigma, threshold)
+    most = min(float(case.max_items), math.floor(case.room * q * (1.0 + 1e-12)))
+    if case.spending == "count":
+        return most * _item_loss(1.0 / math.sqrt(case.max_items), sigma, threshold)
     norm = math.sqrt(q)
     alone = _item_loss(norm, sigma, threshold)
-    if kind == ASYMMETRIC:
+    if case.spending == "asymmetric":
         least = math.inf
         for k in range(1, 8):
             part = 0.5**k
             small = _item_loss(part * norm, sigma, threshold)
-            least = min(least, max_items * small + (alone - small) / (4.0 * part * (1.0 - part)))
+            bound = case.max_items * small + (alone - small) / (4.0 * part * (1.0 - part))
+            if bound > least:  # Every part gives a bound; once it rises, it goes on rising.
+                break
+            least = bound
         return least
-    if kind == ANY:
-        most = float(max_items)
-    most = max(1.0, most)
+    most = float(case.max_items) if case.spending == "any" else max(1.0, most)
     return max(alone, most * _item_loss(math.sqrt(q / most), sigma, threshold))
 
 
-@kernel
 def _item_loss(weight: float, sigma: float, threshold: float) -> float:
     """-ln P(weight + noise <= threshold), rounded up."""
-    rounding = 4.0 * normal.ROUNDING * (threshold + weight)
+    rounding = 4.0 * normal.ROUNDING * (abs(threshold) + weight)
     tail = normal.upper_tail((threshold - weight - rounding) / sigma)
     return -math.log1p(-tail) * (1.0 + 4.0 * normal.ROUNDING) if tail < 1.0 else math.inf

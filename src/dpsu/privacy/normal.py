@@ -6,22 +6,18 @@ the rounding of its own arithmetic added; the tests hold it against mpmath.
 
 import math
 
-from dpsu.compiled import formula
-
 ROUNDING = 2.0**-52
 SQRT_HALF = math.sqrt(0.5)
 SQRT_HALF_PI = math.sqrt(0.5 * math.pi)
 LOG_SQRT_TWO_PI = 0.5 * math.log(2.0 * math.pi)
 
 
-@formula
 def upper_tail(z: float) -> float:
     """An upper bound of P(N(0, 1) > z), close to rounding."""
     margin = ROUNDING * (8.0 + 2.0 * z * z)
     return min(1.0, 0.5 * math.erfc(z * SQRT_HALF) * (1.0 + margin))
 
 
-@formula
 def mills_ratio(u: float) -> float:
     """P(N(0, 1) > u) over the density at u, for u >= 0."""
     if u < 2.0:
@@ -33,7 +29,6 @@ def mills_ratio(u: float) -> float:
     return 1.0 / (u + ratio)
 
 
-@formula
 def mills_difference(middle: float, half: float) -> float:
     """mills_ratio(middle - half) - mills_ratio(middle + half) for middle >= 0 and 0 <= half <= 1/4.
 
@@ -66,7 +61,6 @@ def mills_difference(middle: float, half: float) -> float:
     return 2.0 * half * tail * ratio / (middle + ratio)
 
 
-@formula
 def log_delta(epsilon: float, mu: float) -> float:
     """An upper bound of ln delta_G(epsilon, mu), for epsilon >= 0 and mu >= 0.
 
@@ -93,7 +87,6 @@ def log_delta(epsilon: float, mu: float) -> float:
     return min(0.0, value + ROUNDING * margin)
 
 
-@formula
 def delta(epsilon: float, mu: float) -> float:
     """An upper bound of delta_G(epsilon, mu), for any epsilon and mu >= 0.
 
