@@ -61,8 +61,8 @@ format: $(VENV)/dev  ## put the code into shape
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(VENV)/dev  ## speed and memory, as ratios in one run
-	$(BIN)/python -m benchmarks
+bench: $(VENV)/dev  ## speed and memory, as ratios in one run, into docs/performance.md; ARGS=--quick for a small one
+	$(BIN)/python -m benchmarks $(ARGS)
 
 paper: $(VENV)/dev  ## the paper's tables and figures, into docs/paper; ARGS=--quick for a tenth of the users
 	$(BIN)/python -m experiments.paper $(ARGS)

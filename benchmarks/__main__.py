@@ -1,128 +1,81 @@
-"""`make bench`: speed as ratios in one run, on the corpus by the paper's law with items as strings."""
+"""`make bench`: speed and memory as ratios in one run. Figures go to docs/performance/, the page to docs/performance.md."""
 
 import argparse
-import json
-import subprocess
-import sys
 import tempfile
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import numpy as np
-import polars as pl
-from rich.console import Console
-from rich.table import Table
+from benchmarks import cores, end_to_end, growth, kernels, results, settings, stages, start
+from benchmarks.corpus import Corpus
+from benchmarks.exhibits import TABLES
+from benchmarks.measure import Facts
+from benchmarks.page import write_page
+from benchmarks.settings import Settings
 
-import dpsu
-from benchmarks.measure import Timing, interleaved
-from benchmarks.rivals import bare_count, polars_script
-from dpsu.algorithms import calibrate, find
-from dpsu.algorithms.request import Request
-from dpsu.engines.local import LocalEngine
-from dpsu.sets import read_sets
-from dpsu.stream import open_stream
+ROOT = Path(__file__).parents[1]
 
-EPSILON, DELTA, MAX_ITEMS = 3.0, float(np.exp(-10)), 100
-SHARED = Path(__file__).parents[1].parent / "shared" / "data" / "reddit_like.parquet"
-CONTESTANTS = ("policy-gaussian", "policy-laplace", "weighted-gaussian", "focused-gaussian")
-
-
-def corpus_with_names(folder: Path, users: int) -> Path:
-    """The corpus with items as strings, in a file."""
-    frame = (
-        pl.read_parquet(SHARED)
-        if SHARED.exists() and not users
-        else dpsu.datasets.reddit_like(users or 223_388, seed=0)
-    )
-    path = folder / "strings.parquet"
-    frame.select("user", item=pl.format("word{}", "item")).write_parquet(path)
-    return path
+SECTIONS: dict[str, Callable[[Settings, Corpus], Facts]] = {
+    "end-to-end": end_to_end.measure,
+    "pipelinedp": end_to_end.measure_pipelinedp,
+    "stages": stages.measure,
+    "kernels": kernels.measure,
+    "noise": kernels.measure_noise,
+    "encoding": kernels.measure_encoding,
+    "cores": cores.measure,
+    "growth": growth.measure,
+    "large": growth.measure_large,
+    "start": start.measure,
+}
 
 
-def end_to_end(path: Path, repetitions: int) -> list[Timing]:
-    def run(algorithm: str) -> object:
-        return dpsu.release(
-            path,
-            user="user",
-            item="item",
-            epsilon=EPSILON,
-            delta=DELTA,
-            max_items=MAX_ITEMS,
-            algorithm=algorithm,
-        )
-
-    rivals = {
-        "polars script": lambda: polars_script(path, EPSILON, DELTA, MAX_ITEMS),
-        "bare polars count": lambda: bare_count(path, EPSILON, DELTA),
-    }
-    ours = {name: (lambda name=name: run(name)) for name in CONTESTANTS}
-    return interleaved({**rivals, **ours}, repetitions)
-
-
-def on_codes(path: Path, repetitions: int) -> tuple[list[Timing], int]:
-    """Selection alone, on one core and on all, after reading and bounding to codes."""
-    sets = read_sets(path, user="user", item="item", stream=open_stream())
-    contestants = {}
-    for name in CONTESTANTS:
-        mechanism = calibrate(find(name), Request(EPSILON, DELTA, MAX_ITEMS))
-        for threads in (1, 2):
-            engine = LocalEngine(threads)
-            contestants[f"{name}, {threads} core{'s' * (threads > 1)}"] = lambda m=mechanism, e=engine: (
-                m.select(e, sets, open_stream())
+def main(arguments: Sequence[str] | None = None) -> None:
+    asked = _parser().parse_args(arguments)
+    output = asked.output or (ROOT / "build" / "bench" if asked.quick else ROOT / "docs")
+    with tempfile.TemporaryDirectory(prefix="dpsu-bench-") as scratch:
+        scale = _settings(asked, Path(scratch))
+        corpus = Corpus(scale.scratch, scale.users)
+        chosen = asked.only or [name for name in SECTIONS if name != "large" or asked.large is not None]
+        for name in chosen:
+            begin = time.perf_counter()
+            print(f"{name} …", flush=True)
+            facts = SECTIONS[name](scale, corpus)
+            results.store(output / "performance" / "results.json", name, facts, scale)
+            print(
+                TABLES[name](facts).markdown(), f"{time.perf_counter() - begin:.0f} s", sep="\n\n", end="\n\n"
             )
-    return interleaved(contestants, repetitions), len(sets.items)
+    write_page(output, results.load(output / "performance" / "results.json"))
+    print(f"written to {output / 'performance.md'}")
 
 
-def import_seconds() -> float:
-    code = "import time; t = time.perf_counter(); import dpsu; print(time.perf_counter() - t)"
-    return min(
-        float(subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout)
-        for _ in range(5)
+def _settings(asked: argparse.Namespace, scratch: Path) -> Settings:
+    quick = asked.quick
+    return Settings(
+        users=asked.users or (settings.QUICK_USERS if quick else settings.USERS),
+        repetitions=asked.repetitions or (settings.QUICK_REPETITIONS if quick else settings.REPETITIONS),
+        pairs=tuple(asked.pairs or (settings.QUICK_SIZES if quick else settings.SIZES)),
+        large=tuple(asked.large or (settings.QUICK_LARGE if quick else settings.LARGE)),
+        scratch=scratch,
+        quick=quick,
     )
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="benchmarks")
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="a small run, into build/bench")
+    parser.add_argument("--only", nargs="+", choices=list(SECTIONS), metavar="NAME", help=", ".join(SECTIONS))
     parser.add_argument(
-        "--users", type=int, default=0, help="size of a generated corpus instead of the paper's"
+        "--large", type=_whole, nargs="*", metavar="PAIRS", help="integers as well, 300 million pairs"
     )
-    parser.add_argument("--repetitions", type=int, default=7)
-    parser.add_argument("--json", type=Path, help="write the figures here")
-    arguments = parser.parse_args()
-    console = Console()
-    with tempfile.TemporaryDirectory() as folder:
-        path = corpus_with_names(Path(folder), arguments.users)
-        ends = end_to_end(path, arguments.repetitions)
-        codes, pairs = on_codes(path, arguments.repetitions)
-    script = ends[0].median
-    table = Table(title="file to items, against the hand-written Polars script")
-    for heading in ("", "seconds", "spread", "ratio"):
-        table.add_column(heading, justify="right" if heading else "left")
-    for timing in ends:
-        table.add_row(
-            timing.name,
-            f"{timing.median:.3f}",
-            f"±{100 * timing.spread:.0f} %",
-            f"{timing.median / script:.2f}",
-        )
-    console.print(table)
-    table = Table(title="bounding, weights, noise and decision on codes")
-    for heading in ("", "seconds", "spread", "ns per pair"):
-        table.add_column(heading, justify="right" if heading else "left")
-    for timing in codes:
-        table.add_row(
-            timing.name,
-            f"{timing.median:.3f}",
-            f"±{100 * timing.spread:.0f} %",
-            f"{1e9 * timing.median / pairs:.1f}",
-        )
-    console.print(table)
-    seconds = import_seconds()
-    console.print(f"import dpsu: {seconds:.3f} s")
-    if arguments.json:
-        figures = {t.name: t.seconds for t in [*ends, *codes]}
-        arguments.json.write_text(
-            json.dumps({"pairs": pairs, "import": seconds, "seconds": figures}, indent=2)
-        )
+    parser.add_argument("--repetitions", type=int, help=f"{settings.REPETITIONS} unless said otherwise")
+    parser.add_argument("--pairs", type=_whole, nargs="+", help="sizes of the growth, such as 1e6 1e7")
+    parser.add_argument("--users", type=int, help="of the corpus of all other sections")
+    parser.add_argument("--output", type=Path, help="where the page and its figures go")
+    return parser
+
+
+def _whole(text: str) -> int:
+    return int(float(text))
 
 
 if __name__ == "__main__":

@@ -1,36 +1,75 @@
 """Repeated measurements in one run, so that figures are ratios and not seconds."""
 
+import random
 import statistics
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from dpsu.compiled import kernel
+
+Facts = dict[str, Any]
+"""What a section found, as JSON has it."""
+
+Run = Callable[[], object]
+
+SPINS = 60_000_000
 
 
-@dataclass(frozen=True)
-class Timing:
-    """Seconds of every repetition."""
+def interleaved(contestants: Mapping[str, Run], repetitions: int) -> dict[str, Facts]:
+    """Time all contestants in turns, after one warm-up each, so that a slow minute hurts all alike.
 
-    name: str
-    seconds: tuple[float, ...]
-
-    @property
-    def median(self) -> float:
-        return statistics.median(self.seconds)
-
-    @property
-    def spread(self) -> float:
-        """Half the distance between the fastest and the slowest, relative to the median."""
-        return (max(self.seconds) - min(self.seconds)) / (2 * self.median)
-
-
-def interleaved(contestants: dict[str, Callable[[], object]], repetitions: int = 7) -> list[Timing]:
-    """Time all contestants in turns, after one warm-up each, so that a slow minute hurts all alike."""
+    Each turn has an order of its own: what one leaves in the caches should not favour the same other every time.
+    """
     seconds: dict[str, list[float]] = {name: [] for name in contestants}
     for run in contestants.values():
         run()
+    turns = random.Random(0)
     for _ in range(repetitions):
-        for name, run in contestants.items():
+        for name in turns.sample([*contestants], len(contestants)):
             start = time.perf_counter()
-            run()
+            contestants[name]()
             seconds[name].append(time.perf_counter() - start)
-    return [Timing(name, tuple(values)) for name, values in seconds.items()]
+    return {name: summary(values) for name, values in seconds.items()}
+
+
+def summary(seconds: Sequence[float]) -> Facts:
+    """Median, least and most of repeated measurements."""
+    return {
+        "median": rounded(statistics.median(seconds)),
+        "least": rounded(min(seconds)),
+        "most": rounded(max(seconds)),
+        "repetitions": len(seconds),
+    }
+
+
+def rounded(value: float) -> float:
+    """Four digits: what a clock on a shared machine is good for."""
+    return float(f"{value:.4g}")
+
+
+def ceiling() -> dict[str, Run]:
+    """What two cores of this machine can gain at most: arithmetic without memory, on one thread and on two.
+
+    Virtual machines lend time to others, so that a perfect program may gain less than twofold.
+    """
+
+    def on_two() -> None:
+        with ThreadPoolExecutor(2) as pool:
+            list(pool.map(spin, (SPINS // 2, SPINS // 2)))
+
+    return {"ceiling, 1 core": lambda: spin(SPINS), "ceiling, 2 cores": on_two}
+
+
+@kernel
+def spin(times: int) -> np.int64:
+    """So many steps of an xorshift generator, each waiting for the one before; nothing that a compiler could shorten."""
+    state = np.uint64(88172645463325252)
+    for _ in range(times):
+        state ^= state << np.uint64(13)
+        state ^= state >> np.uint64(7)
+        state ^= state << np.uint64(17)
+    return np.int64(state)

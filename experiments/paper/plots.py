@@ -1,20 +1,15 @@
 """The figures. A marker's shape is the rule for weights, dashes and hollow markers are Laplace noise: readable in grey."""
 
 from pathlib import Path
-from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 from matplotlib import pyplot as plt
-from matplotlib.ticker import FuncFormatter
 
+from experiments.figures import label_axes, save_figure
 from experiments.paper import sensitivity
 from experiments.paper.exhibits import Sweep
 from experiments.paper.facts import Facts
 from experiments.paper.runs import Results
-
-mpl.use("agg")
-mpl.rcParams.update({"svg.hashsalt": "dpsu", "svg.fonttype": "path", "font.size": 9, "axes.axisbelow": True})
 
 STYLES = {
     "count-laplace": ("Count Laplace", "^", "#8c8c8c"),
@@ -71,7 +66,8 @@ def draw_sweep(
     bound = "" if sweep.axis == "max_items" else "D = 100, "
     runs_of = f"mean of {sweep.runs} runs" if sweep.runs > 1 else "one run"
     axes.set_title(f"{sweep.title} released\n{label}\n{fixed}delta e^-10, {bound}{runs_of}", fontsize=9)
-    _finish(figure, axes, AXES[sweep.axis], f"{sweep.title.lower()} released", path)
+    label_axes(axes, AXES[sweep.axis], f"{sweep.title.lower()} released")
+    save_figure(figure, path)
 
 
 def draw_zipf(facts: Facts, label: str, path: Path) -> None:
@@ -85,7 +81,8 @@ def draw_zipf(facts: Facts, label: str, path: Path) -> None:
     )
     axes.set_title(f"How many users have a word\n{label}", fontsize=9)
     axes.set_ylim(0.7, 2 * facts.holders[0])
-    _finish(figure, axes, "rank of the word (log scale)", "users who have it (log scale)", path)
+    label_axes(axes, "rank of the word (log scale)", "users who have it (log scale)")
+    save_figure(figure, path)
 
 
 def fitted_slope(facts: Facts) -> tuple[float, float]:
@@ -107,17 +104,5 @@ def draw_sensitivity(path: Path) -> None:
     axes.axhline(1, color="black", linewidth=1, linestyle="--", label="what the noise is calibrated to")
     axes.set_xlim(-1, 37)
     axes.set_title("One user more: how far apart the weights are, as others follow", fontsize=9)
-    _finish(figure, axes, "users after the extra one", "ℓ2 distance of the weights", path)
-
-
-def _finish(figure: Any, axes: Any, horizontal: str, vertical: str, path: Path) -> None:
-    axes.set_xlabel(horizontal)
-    axes.set_ylabel(vertical)
-    axes.grid(alpha=0.25)
-    axes.spines[["top", "right"]].set_visible(False)
-    if axes.get_yscale() == "linear":
-        axes.set_ylim(bottom=0)
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}".replace(",", " ")))
-    figure.legend(loc="outside lower center", ncols=3, fontsize=7.5, frameon=False)
-    figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None, dpi=110)
-    plt.close(figure)
+    label_axes(axes, "users after the extra one", "ℓ2 distance of the weights")
+    save_figure(figure, path)

@@ -1,4 +1,7 @@
-"""PipelineDP's partition selection on its local backend: pairs.csv epsilon delta max_items runs, JSON to standard output."""
+"""PipelineDP's partition selection on its local backend.
+
+Arguments: pairs.csv epsilon delta max_items runs [method …]; JSON to standard output.
+"""
 
 import csv
 import importlib.metadata
@@ -32,17 +35,21 @@ def select(pairs, strategy, epsilon, delta, max_items):
 def main():
     path, epsilon, delta = sys.argv[1], float(sys.argv[2]), float(sys.argv[3])
     max_items, runs = int(sys.argv[4]), int(sys.argv[5])
+    methods = sys.argv[6:] or list(STRATEGIES)
+    begin = time.perf_counter()
     with open(path, newline="") as file:  # noqa: PTH123
         pairs = [tuple(row) for row in csv.reader(file)][1:]
+    reading = time.perf_counter() - begin
     rows = []
-    for method, strategy in STRATEGIES.items():
+    for method in methods:
         begin, busy = time.perf_counter(), time.process_time()
-        counts = [len(select(pairs, strategy, epsilon, delta, max_items)) for _ in range(runs)]
+        counts = [len(select(pairs, STRATEGIES[method], epsilon, delta, max_items)) for _ in range(runs)]
         rows.append(
             {
                 "method": method,
                 "version": importlib.metadata.version("pipeline-dp"),
                 "counts": counts,
+                "reading_seconds": reading,
                 "seconds": (time.perf_counter() - begin) / runs,
                 "processor_seconds": (time.process_time() - busy) / runs,
             }

@@ -1,0 +1,108 @@
+"""Releases in a process of their own, where memory and start are this release's alone.
+
+`releases` and `start` run `python -m benchmarks.fresh` with a question in JSON and read its answer.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+STATUS = Path("/proc/self/status")
+FIRST_PAIRS = 20_000
+"""Enough for sets that are cut, so that all compiled loops are loaded before the clock runs."""
+
+
+def releases(paths: Sequence[Path], repetitions: int, cores: int | None = None) -> dict[str, Any]:
+    """Seconds of every release from these files, and the memory that the first took at its peak."""
+    question = {"paths": [str(path) for path in paths], "repetitions": repetitions, "cores": cores}
+    return _ask(question, {})
+
+
+def start(cache: Path) -> dict[str, Any]:
+    """Seconds to import and for the first release of a small frame, with compiled code cached in that folder."""
+    return _ask({"paths": []}, {"NUMBA_CACHE_DIR": str(cache)})
+
+
+def _ask(question: dict[str, Any], environment: dict[str, str]) -> dict[str, Any]:
+    answer = subprocess.run(
+        [sys.executable, "-m", "benchmarks.fresh", json.dumps(question)],
+        stdout=subprocess.PIPE,
+        check=True,
+        cwd=Path(__file__).parents[1],
+        env={**os.environ, **environment},
+    )
+    found: dict[str, Any] = json.loads(answer.stdout)
+    return found
+
+
+def _answer(paths: list[str], repetitions: int = 1, cores: int | None = None) -> dict[str, Any]:
+    if cores:
+        # Before Polars and the engine count what they have.
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:cores])
+    begin = time.perf_counter()
+    import dpsu
+
+    imported = time.perf_counter() - begin
+    dpsu.release  # noqa: B018 - fetches what the package needs
+    loaded = time.perf_counter() - begin
+    first = _first_release(paths[0] if paths else None)
+    base, seconds, peak = _memory("VmRSS"), [], 0
+    from benchmarks.ours import release
+
+    for _ in range(repetitions if paths else 0):
+        begin = time.perf_counter()
+        released = release([Path(path) for path in paths])
+        seconds.append(time.perf_counter() - begin)
+        peak = peak or _memory("VmHWM")
+        del released
+    return {
+        "import": imported,
+        "load": loaded,
+        "first": first,
+        "seconds": seconds,
+        "base": base,
+        "peak": peak,
+    }
+
+
+def _first_release(path: str | None) -> float:
+    """Seconds for a small release: of the beginning of the data, or of a few hundred users."""
+    import polars as pl
+
+    from benchmarks.ours import release
+
+    small = pl.read_parquet(path, n_rows=FIRST_PAIRS) if path else _few_users()
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "small.parquet"
+        small.write_parquet(file)
+        begin = time.perf_counter()
+        release(file)
+        return time.perf_counter() - begin
+
+
+def _few_users() -> Any:
+    import polars as pl
+
+    rows = [(user, f"word{item}") for user in range(300) for item in range(user % 120 + 1)]
+    return pl.DataFrame(rows, schema=["user", "item"], orient="row")
+
+
+def _memory(field: str) -> int:
+    """Bytes held now (VmRSS) or at the peak (VmHWM).
+
+    Not `ru_maxrss`: a process takes that over from the one that started it.
+    """
+    for line in STATUS.read_text().splitlines():
+        if line.startswith(field):
+            return int(line.split()[1]) * 1024
+    raise RuntimeError(f"{STATUS} has no {field}")
+
+
+if __name__ == "__main__":
+    print(json.dumps(_answer(**json.loads(sys.argv[1]))))

@@ -1,0 +1,98 @@
+"""What we ask of speed and memory, and whether the figures show it."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from benchmarks.exhibits import gained
+from benchmarks.measure import Facts
+from benchmarks.tables import Table, digits, size
+
+Results = dict[str, Facts]
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A limit on one figure of one section."""
+
+    says: str
+    section: str
+    figure: Callable[[Facts], float | None]
+    limit: float
+    at_least: bool = False
+    shown: Callable[[float], str] = digits
+
+    def row(self, results: Results) -> tuple[str, str, str] | None:
+        """As a line of the table; None where the figure was not measured, or on too little data."""
+        facts = results.get(self.section)
+        figure = self.figure(facts) if facts and not facts["quick"] else None
+        if figure is None:
+            return None
+        met = figure >= self.limit if self.at_least else figure <= self.limit
+        return self.says, self.shown(figure), "yes" if met else "**no**"
+
+
+def _of_the_script(facts: Facts) -> float:
+    timings = facts["timings"]
+    return float(timings["focused-gaussian"]["median"] / timings[facts["script"]]["median"])
+
+
+def _of_pipelinedp(facts: Facts) -> float | None:
+    return facts["seconds"] / facts["ours"]["median"] if "seconds" in facts else None
+
+
+def _per_pair(name: str) -> Callable[[Facts], float]:
+    return lambda facts: 1e9 * facts["timings"][name]["median"] / facts["pairs"]
+
+
+def _slower_than_at_ten_million(facts: Facts) -> float | None:
+    by_size = {row["pairs"]: row["ns_per_pair"] for row in facts["sizes"]}
+    if not {10**7, 10**8} <= by_size.keys():
+        return None
+    return float(by_size[10**8] / by_size[10**7])
+
+
+def _peak(pairs: int) -> Callable[[Facts], float | None]:
+    return lambda facts: next((row["peak_bytes"] for row in facts["sizes"] if row["pairs"] == pairs), None)
+
+
+GOALS = (
+    Goal(
+        "Focused Gaussian takes at most 0.8 of the fastest script's time", "end-to-end", _of_the_script, 0.8
+    ),
+    Goal("and is at least 25 times as fast as PipelineDP", "pipelinedp", _of_pipelinedp, 25, at_least=True),
+    Goal(
+        "a focused round takes at most 5 ns per pair on one core",
+        "kernels",
+        _per_pair("focused round, the loop alone"),
+        5,
+    ),
+    Goal(
+        "and is at least 1.6 times as fast on two",
+        "kernels",
+        lambda facts: gained(facts["timings"], "focused round"),
+        1.6,
+        at_least=True,
+    ),
+    Goal("ℓ1-descent takes at most 10 ns per pair", "kernels", _per_pair("ℓ1-descent, the loop alone"), 10),
+    Goal("ℓ2-descent takes at most 10 ns per pair", "kernels", _per_pair("ℓ2-descent, the loop alone"), 10),
+    Goal(
+        "a pair of 100 million costs at most 1.3 times one of 10 million",
+        "growth",
+        _slower_than_at_ten_million,
+        1.3,
+    ),
+    Goal("100 million pairs of strings fit into 6 GB", "growth", _peak(10**8), 6e9, shown=size),
+    Goal("300 million pairs of integers fit into 12 GB", "large", _peak(3 * 10**8), 12e9, shown=size),
+)
+
+
+def goals_table(results: Results) -> Table:
+    """The goals whose figures are there."""
+    return Table(("goal", "here", "met"), [*_rows(results)])
+
+
+def _rows(results: Results) -> Iterator[tuple[str, str, str]]:
+    for goal in GOALS:
+        row = goal.row(results)
+        if row:
+            yield row

@@ -1,0 +1,46 @@
+"""Releases as the benchmarks ask for them."""
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import dpsu
+from benchmarks.settings import DELTA, EPSILON, MAX_ITEMS
+from dpsu.algorithms import calibrate, find
+from dpsu.algorithms.base import Mechanism
+from dpsu.algorithms.request import Request
+
+DEFAULT = "focused-gaussian"
+
+
+def private_algorithms() -> list[str]:
+    """All that the package has, the default first."""
+    frame = dpsu.algorithms()
+    names: list[str] = (
+        frame.filter("private").sort("default", descending=True, maintain_order=True)["name"].to_list()
+    )
+    return names
+
+
+def release(source: Path | list[Path], algorithm: str = DEFAULT) -> Any:
+    """From a file of users and items to the released items."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", dpsu.EmptyRelease)  # small runs have nothing to release
+        return dpsu.release(
+            source,
+            user="user",
+            item="item",
+            epsilon=EPSILON,
+            delta=DELTA,
+            max_items=_bound_of(algorithm),
+            algorithm=algorithm,
+        )
+
+
+def mechanism(algorithm: str = DEFAULT) -> Mechanism:
+    """The same, calibrated only."""
+    return calibrate(find(algorithm), Request(EPSILON, DELTA, _bound_of(algorithm)))
+
+
+def _bound_of(algorithm: str) -> int:
+    return 1 if algorithm == "optimal-single" else MAX_ITEMS

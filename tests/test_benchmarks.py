@@ -1,0 +1,107 @@
+"""The benchmarks on a small scale: every section measures, and the page says what the figures say."""
+
+import json
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+from benchmarks import rivals, stages
+from benchmarks.__main__ import main
+from benchmarks.corpus import write_parts
+from benchmarks.goals import goals_table
+from benchmarks.measure import interleaved, summary
+from benchmarks.page import SECTIONS, write_page
+from benchmarks.tables import Table, digits
+
+SMALL = ["--quick", "--users", "300", "--repetitions", "1"]
+CHEAP = ["end-to-end", "stages", "kernels", "noise", "encoding"]
+
+
+@pytest.fixture(scope="module")
+def output(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("bench")
+    main([*SMALL, "--only", *CHEAP, "--output", str(folder)])
+    return folder
+
+
+def results_in(folder: Path) -> dict[str, dict[str, object]]:
+    return json.loads((folder / "performance" / "results.json").read_text())
+
+
+def test_cheap_sections_give_figures_and_a_page(output: Path) -> None:
+    results, page = results_in(output), (output / "performance.md").read_text()
+    assert list(results) == CHEAP
+    for name in CHEAP:
+        assert SECTIONS[name](results) in page
+    assert "quick run" in page
+    assert (output / "performance" / "end-to-end.svg").exists()
+    assert stages.SORT in results["stages"]["stages"], f"{stages.WATCHED} has another name by now"
+
+
+def test_a_section_alone_replaces_its_own_part(output: Path) -> None:
+    before = results_in(output)
+    main([*SMALL, "--only", "growth", "--pairs", "2e4", "--output", str(output)])
+    after = results_in(output)
+    assert {name: after[name] for name in CHEAP} == before
+    (row,) = after["growth"]["sizes"]
+    assert row["pairs"] == 20_000
+    assert row["peak_bytes"] > row["base_bytes"] > 0
+    page = (output / "performance.md").read_text()
+    assert "## Growth" in page
+    assert "## Noise" in page
+
+
+def test_numbers_of_the_page_are_those_of_the_results(output: Path, tmp_path: Path) -> None:
+    results = results_in(output)
+    results["noise"]["timings"]["dpsu, 1 core"]["median"] = results["noise"]["draws"] / 123e6
+    write_page(tmp_path, results)
+    assert "| dpsu, 1 core               |              123 |" in (tmp_path / "performance.md").read_text()
+
+
+@pytest.mark.parametrize(("seconds", "met"), [(0.79, "yes"), (0.81, "**no**")])
+def test_goals_can_be_missed(seconds: float, met: str) -> None:
+    timings = {"focused-gaussian": {"median": seconds}, "by hand": {"median": 1.0}}
+    facts = {"quick": False, "script": "by hand", "timings": timings}
+    assert [row[1:] for row in goals_table({"end-to-end": facts}).rows] == [(f"{seconds:.3f}", met)]
+    assert goals_table({"end-to-end": {**facts, "quick": True}}).rows == []
+
+
+@pytest.mark.parametrize("script", rivals.SCRIPTS.values(), ids=list(rivals.SCRIPTS))
+def test_scripts_count_users_once_and_cut_their_sets(script: object, tmp_path: Path) -> None:
+    pairs = [(user, item) for user in (1, 2) for item in "abcdefghij"] + [(3, "z")] * 5
+    pl.DataFrame(pairs, schema=["user", "item"], orient="row").write_parquet(tmp_path / "pairs.parquet")
+    uncut, cut = (script(tmp_path / "pairs.parquet", 1e9, 1e-5, most).to_list() for most in (10, 3))
+    assert uncut == [*"abcdefghij"]
+    assert len(cut) <= 3
+
+
+def test_parts_are_one_corpus(tmp_path: Path) -> None:
+    parts = write_parts(tmp_path, (10_000, 30_000), strings=True)
+    few, all_of_them = (pl.read_parquet(paths) for paths in parts.values())
+    assert (few.height, all_of_them.height) == (10_000, 30_000)
+    assert few.equals(all_of_them.head(10_000))
+    assert all_of_them.is_unique().all()
+    later = all_of_them.tail(20_000)
+    assert few["item"].value_counts(sort=True)["item"][0] == later["item"].value_counts(sort=True)["item"][0]
+
+
+def test_of_stages_within_each_other_the_inner_one_counts() -> None:
+    clock = stages.Clock()
+    with clock.during("outer"), clock.during("inner"):
+        time.sleep(0.02)
+    assert clock.seconds["inner"] >= 0.02
+    assert clock.seconds["outer"] < clock.seconds["inner"]
+
+
+def test_every_contestant_is_timed_as_often() -> None:
+    calls = []
+    timings = interleaved({name: lambda name=name: calls.append(name) for name in "ab"}, 3)
+    assert sorted(calls) == [*"aaaabbbb"]
+    assert [timing["repetitions"] for timing in timings.values()] == [3, 3]
+    assert summary([3.0, 1.0, 2.0]) == {"median": 2.0, "least": 1.0, "most": 3.0, "repetitions": 3}
+
+
+def test_tables_are_markdown() -> None:
+    table = Table(("", "s"), [("a", digits(0.01234)), ("b", digits(12345.6))])
+    assert table.markdown() == "|     |      s |\n| --- | -----: |\n| a   | 0.0123 |\n| b   | 12 346 |"
