@@ -1,12 +1,15 @@
 """Focused Gaussian on Spark against one plain weighted groupBy-sum on the same cached data, and how both grow.
 
-python -m benchmarks.spark [--copies 10] [--repetitions 3]
+python -m benchmarks.spark [--copies 1 10] [--repetitions 3] [--json FILE]
 """
 
 import argparse
+import json
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import polars as pl
@@ -14,6 +17,10 @@ import polars as pl
 import dpsu
 
 EPSILON, DELTA, MAX_ITEMS = 3.0, 4.5e-5, 100
+ROUNDS = (16, dpsu.Focus().rounds)
+"""What the goal is stated for, and the default."""
+
+SUMS_TO_WARM_UP = 10
 SHARED = Path(__file__).parents[1].parent / "shared" / "data" / "reddit_like.parquet"
 
 
@@ -48,32 +55,72 @@ def cached(session: Any, copies: int) -> Any:
     return pairs
 
 
-def seconds(run: Callable[[], object], repetitions: int) -> float:
-    """The fastest of several runs after one to warm up."""
+def seconds(run: Callable[[], object]) -> float:
+    start = time.perf_counter()
     run()
-    times = []
-    for _ in range(repetitions):
-        start = time.perf_counter()
-        run()
-        times.append(time.perf_counter() - start)
-    return min(times)
+    return time.perf_counter() - start
 
 
-def measure(session: Any, copies: int, repetitions: int) -> tuple[float, float]:
+def measure(session: Any, copies: int, repetitions: int) -> list[dict[str, Any]]:
+    """A row per number of rounds, with the fastest runs; all ratios are to the same plain sum."""
     pairs = cached(session, copies)
 
     def plain() -> object:
         return pairs.groupBy("item").sum("weight").write.format("noop").mode("overwrite").save()
 
-    def focused() -> object:
+    def focused(rounds: int) -> object:
         release = dpsu.release(
-            pairs, user="user", item="item", epsilon=EPSILON, delta=DELTA, max_items=MAX_ITEMS
+            pairs,
+            user="user",
+            item="item",
+            epsilon=EPSILON,
+            delta=DELTA,
+            max_items=MAX_ITEMS,
+            focus=dpsu.Focus(rounds=rounds),
         )
         return len(release)
 
-    figures = seconds(plain, max(3, repetitions)), seconds(focused, repetitions)
+    # A plain sum gets several times faster while Java compiles it, and other work slows down what it meets:
+    # so both are warmed up first, and then take turns.
+    focused(ROUNDS[0])
+    for _ in range(SUMS_TO_WARM_UP):
+        plain()
+    sums: list[float] = []
+    releases: dict[int, list[float]] = {rounds: [] for rounds in ROUNDS}
+    for _ in range(repetitions):
+        for rounds, times in releases.items():
+            sums += [seconds(plain) for _ in range(3)]
+            times.append(seconds(partial(focused, rounds)))
+    sums += [seconds(plain) for _ in range(3)]
     pairs.unpersist()
-    return figures
+    return [
+        {
+            "copies": copies,
+            "rounds": rounds,
+            "groupby_seconds": min(sums),
+            "groupby_median": median(sums),
+            "focused_seconds": min(times),
+            "focused_median": median(times),
+            "ratio": min(times) / min(sums),
+        }
+        for rounds, times in releases.items()
+    ]
+
+
+def growth(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """By what factor times grow from the fewest copies to the others, for every number of rounds."""
+    fewest = min(row["copies"] for row in rows)
+    first = {row["rounds"]: row for row in rows if row["copies"] == fewest}
+    return [
+        {
+            "copies": row["copies"] / fewest,
+            "rounds": row["rounds"],
+            "groupby": row["groupby_seconds"] / first[row["rounds"]]["groupby_seconds"],
+            "focused": row["focused_seconds"] / first[row["rounds"]]["focused_seconds"],
+        }
+        for row in rows
+        if row["copies"] != fewest
+    ]
 
 
 def main() -> None:
@@ -82,13 +129,18 @@ def main() -> None:
         "--copies", type=int, nargs="+", default=[1, 10], help="sizes, in copies of the corpus"
     )
     parser.add_argument("--repetitions", type=int, default=3)
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there, too")
     arguments = parser.parse_args()
     session = open_session()
-    rows = []
+    rows: list[dict[str, Any]] = []
     for copies in arguments.copies:
-        plain, focused = measure(session, copies, arguments.repetitions)
-        rows.append({"copies": copies, "groupBy s": plain, "focused s": focused, "ratio": focused / plain})
+        rows += measure(session, copies, arguments.repetitions)
         print(pl.DataFrame(rows), flush=True)
+    factors = growth(rows)
+    if factors:
+        print("times as long for times the copies:", pl.DataFrame(factors), sep="\n")
+    if arguments.json:
+        arguments.json.write_text(json.dumps({"runs": rows, "growth": factors}, indent=2) + "\n")
 
 
 if __name__ == "__main__":

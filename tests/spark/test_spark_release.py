@@ -238,3 +238,52 @@ def test_the_command_runs_on_spark(tmp_path: Path) -> None:
     ]
     subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
     assert len(pl.read_csv(tmp_path / "out.csv")) > 20
+
+
+LOSE_AN_EXECUTOR = """
+import os, signal, sys, time
+import dpsu
+import pyarrow as pa
+from dpsu.errors import SourceError
+from dpsu.engines.spark import SparkEngine
+from pyspark.sql import SparkSession
+spark = (
+    SparkSession.builder.master("local-cluster[2,1,1024]").config("spark.ui.enabled", "false")
+    .config("spark.driver.memory", "1g").config("spark.sql.shuffle.partitions", "2").getOrCreate()
+)
+
+def executor(batches):
+    for _ in batches:
+        stat = open(f"/proc/{os.getppid()}/stat").read()
+        yield pa.record_batch({"pid": pa.array([int(stat.rpartition(")")[2].split()[1])])})
+
+def names_after_a_loss(engine, sets, items, names=SparkEngine.names):
+    os.kill(spark.range(1).mapInArrow(executor, "pid long").first().pid, signal.SIGKILL)
+    time.sleep(2)
+    return names(engine, sets, items)
+
+SparkEngine.names = names_after_a_loss
+try:
+    dpsu.release(
+        spark.read.parquet(sys.argv[1]), user="user", item="item", epsilon=3.0, delta=1e-5,
+        algorithm="weighted-gaussian",
+    )
+except SourceError as error:
+    print(error)
+spark.stop()
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="finds the executor's process in /proc")
+def test_a_lost_executor_without_a_checkpoint_directory_stops_the_release(tmp_path: Path) -> None:
+    """Its items are gone, and no others take their place."""
+    require_spark()
+    words().write_parquet(tmp_path / "words.parquet")
+    run = subprocess.run(
+        [sys.executable, "-c", LOSE_AN_EXECUTOR, str(tmp_path / "words.parquet")],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYSPARK_PYTHON": sys.executable},
+    )
+    assert run.stdout.startswith("Spark failed with ")

@@ -123,10 +123,10 @@ class SparkEngine:
             n_parts = self.parts * (1 + rows.count() // (self.parts * per_part))
         self._shards = min(n_parts, MOST_SHARDS)
         distinct = words is None
-        divided = rows.mapInArrow(
-            partial(workers.divide, user=users, parts=n_parts, stream=stream, distinct=distinct, label=LABEL),
-            _with_part(rows),
+        divide = partial(
+            workers.divide, user=users, parts=n_parts, stream=stream, distinct=distinct, label=LABEL
         )
+        divided = rows.mapInArrow(divide, LETTERS)
         if words:
             read: Callable[..., Any] = partial(read_text, rule=words, user=users, stream=stream)
             names, schema = [words.name], f"{named(words.name)} string"
@@ -134,7 +134,7 @@ class SparkEngine:
             read = partial(read_sets, user=users, item=items, stream=stream)
             names, schema = items, rows.select(*map(named, items)).schema
         build = workers.on_group(workers.build_part, read=read, item=names)
-        parts = self._grouped(divided, "part").applyInArrow(build, PARTS)
+        parts = self._grouped(divided).applyInArrow(build, PARTS)
         return Sets(self._keep(self._spread(parts, "place")), schema)
 
     def require_users(self, sets: Sets, most: int) -> None:
@@ -218,8 +218,8 @@ class SparkEngine:
     def _map(self, table: "DataFrame", function: Callable[..., Any], **options: Any) -> "DataFrame":
         return _letters(table).mapInArrow(partial(workers.on_batches, partial(function, **options)), LETTERS)
 
-    def _grouped(self, table: "DataFrame", by: str = "place") -> Any:
-        return self._spread(table, by).groupBy(by)
+    def _grouped(self, table: "DataFrame") -> Any:
+        return self._spread(table, "place").groupBy("place")
 
     def _spread(self, table: "DataFrame", *by: str) -> "DataFrame":
         """As many Spark partitions as places, within what the session asks for: tables that meet need not move again."""
@@ -235,9 +235,3 @@ class SparkEngine:
 
 def _letters(table: "DataFrame") -> "DataFrame":
     return table.select("place", "sender", "payload")
-
-
-def _with_part(rows: "DataFrame") -> Any:
-    from pyspark.sql.types import LongType, StructField, StructType
-
-    return StructType([StructField("part", LongType()), *rows.schema.fields])
