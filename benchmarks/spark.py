@@ -1,6 +1,6 @@
 """Focused Gaussian on Spark against one plain weighted groupBy-sum on the same cached data, and how both grow.
 
-python -m benchmarks.spark [--copies 1 10] [--repetitions 3] [--json FILE]
+python -m benchmarks.spark [--copies 1 10] [--rounds 16 20] [--repetitions 3] [--json FILE]
 """
 
 import argparse
@@ -31,7 +31,7 @@ def open_session() -> Any:
         SparkSession.builder.master("local[2]")
         .config("spark.driver.memory", "6g")
         .config("spark.ui.enabled", "false")
-        .config("spark.sql.shuffle.partitions", "4")
+        .config("spark.sql.shuffle.partitions", "2")
         .getOrCreate()
     )
     session.sparkContext.setLogLevel("ERROR")
@@ -61,7 +61,9 @@ def seconds(run: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
-def measure(session: Any, copies: int, repetitions: int) -> list[dict[str, Any]]:
+def measure(
+    session: Any, copies: int, all_rounds: list[int], repetitions: int, warm: bool
+) -> list[dict[str, Any]]:
     """A row per number of rounds, with the fastest runs; all ratios are to the same plain sum."""
     pairs = cached(session, copies)
 
@@ -82,11 +84,12 @@ def measure(session: Any, copies: int, repetitions: int) -> list[dict[str, Any]]
 
     # A plain sum gets several times faster while Java compiles it, and other work slows down what it meets:
     # so both are warmed up first, and then take turns.
-    focused(ROUNDS[0])
-    for _ in range(SUMS_TO_WARM_UP):
+    if not warm:
+        focused(all_rounds[0])
+    for _ in range(SUMS_TO_WARM_UP if not warm else 1):
         plain()
     sums: list[float] = []
-    releases: dict[int, list[float]] = {rounds: [] for rounds in ROUNDS}
+    releases: dict[int, list[float]] = {rounds: [] for rounds in all_rounds}
     for _ in range(repetitions):
         for rounds, times in releases.items():
             sums += [seconds(plain) for _ in range(3)]
@@ -128,13 +131,14 @@ def main() -> None:
     parser.add_argument(
         "--copies", type=int, nargs="+", default=[1, 10], help="sizes, in copies of the corpus"
     )
+    parser.add_argument("--rounds", type=int, nargs="+", default=list(ROUNDS))
     parser.add_argument("--repetitions", type=int, default=3)
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there, too")
     arguments = parser.parse_args()
     session = open_session()
     rows: list[dict[str, Any]] = []
     for copies in arguments.copies:
-        rows += measure(session, copies, arguments.repetitions)
+        rows += measure(session, copies, arguments.rounds, arguments.repetitions, warm=bool(rows))
         print(pl.DataFrame(rows), flush=True)
     factors = growth(rows)
     if factors:

@@ -42,94 +42,71 @@ def weigh_proportionally(
 
     What the cap cuts off goes to the user's other items.
     """
-    scratch, places = np.empty_like(table), np.empty(table.size, np.int32)
-    for k in range(places.size):
-        places[k] = k
+    scratch = np.empty_like(table)
     for user in range(first, last):
         row = items[indptr[user] : indptr[user + 1]]
-        cap = table[row.size]
         # The sum of n squares and the root err by less than (n + 8) 2^-53; rounding weights down covers the rest.
         budget = 1.0 - (row.size + 8) * 2.0**-53
-        if cap >= 1.0:
-            scale = budget / math.sqrt(sum_of_squares(values, row))
-            if 2.0**-300 < scale < 2.0**300:
-                give(values, row, row, scale, cap, totals)
-                continue
-        shares = scratch[: row.size]
-        top = gather_shares(values, row, shares)
-        if top == 0.0:
+        squares = 0.0
+        if table[row.size] >= 1.0:
+            for item in row:
+                squares += values[np.uint32(item)] ** 2
+        if not 2.0**-600 < squares < 2.0**600:
+            weigh_with_care(row, values, table[row.size], budget, scratch, totals)
             continue
-        scale = budget / math.sqrt(sum_of_squares(shares, places[: row.size]))
-        if scale * top > cap:
-            scale = fill_to_the_cap(shares, top, scale, cap, budget)
-        give(shares, places, row, scale, cap, totals)
+        scale = (1 << 30) * budget / math.sqrt(squares)
+        left = np.int64(1 << 60)
+        for item in row:
+            weight = np.int64(values[np.uint32(item)] * scale)
+            totals[np.uint32(item)] += weight
+            left -= weight * weight
+            if left < 0:  # at once: the sum of many such squares could wrap around
+                raise ArithmeticError("the weights of a user exceed one budget")
 
 
 @formula
-def give(values: Floats, places: Codes, row: Codes, scale: float, cap: float, totals: Ints) -> None:
-    """Add a user's weights, which are the scaled values at `places`, to the totals of the row's items."""
-    left = np.int64(1 << 60)
-    scale, cap = scale * (1 << 30), cap * (1 << 30)
-    for k in range(row.size):
-        share = values[np.uint32(places[k])] * scale
-        weight = np.int64(share if share < cap else cap)
-        totals[np.uint32(row[k])] += weight
-        left -= weight * weight
-        if left < 0:  # at once: the sum of many such squares could wrap around
-            raise ArithmeticError("the weights of a user exceed one budget")
-
-
-@formula
-def sum_of_squares(values: Floats, row: Codes) -> float:
-    """The sum of the squares of the row's values."""
-    squares = 0.0
-    for item in row:
-        squares += values[np.uint32(item)] ** 2
-    return squares
-
-
-@formula
-def gather_shares(values: Floats, row: Codes, shares: Floats) -> float:
-    """Write the row's values to `shares`, divided by the largest where it is tiny or huge; the largest share is returned.
-
-    The square of 1e-162 is 0, and a user whose squares vanish would overspend. Lifting by a power of two is exact and
-    keeps the inverse finite.
-    """
+def weigh_with_care(
+    row: Codes, values: Floats, cap: float, budget: float, shares: Floats, totals: Ints
+) -> None:
+    """One user of `weigh_proportionally`, where a cap may cut something off or the squares of values lose digits."""
     top = 0.0
     for k in range(row.size):
-        value = values[np.uint32(row[k])]
-        shares[k] = value
-        top = value if value > top else top
-    if 2.0**-100 <= top <= 2.0**100 or top == 0.0:
-        return top
-    lift = 1.0 if top > 2.0**-500 else 2.0**600
+        shares[k] = values[np.uint32(row[k])]
+        top = shares[k] if shares[k] > top else top
+    if top == 0.0:
+        return
+    # The square of 1e-162 is 0, and a user whose squares vanish would overspend: values are divided by the largest.
+    # Lifting by a power of two is exact and keeps the inverse finite. Shares whose squares still lose digits get nothing:
+    # below a cap on all others they could be all that is left to divide.
+    lift = 1.0 if top > 1e-150 else 2.0**600
     inverse = 1.0 / (top * lift)
+    squares = 0.0
     for k in range(row.size):
-        shares[k] = (shares[k] * lift) * inverse
-    return 1.0
-
-
-@formula
-def fill_to_the_cap(shares: Floats, top: float, scale: float, cap: float, budget: float) -> float:
-    """The scale for which the squares of min(cap, scale * share) sum to budget^2, or as near as the cap lets them.
-
-    From a scale that is too small upwards. `top`, the largest share, lies between 2^-100 and 2^100.
-    """
-    for k in range(shares.size):
-        # The square of a smaller one would lose digits, and below a cap on all others it could be all there is to divide.
-        shares[k] = shares[k] if shares[k] > top * 2.0**-400 else 0.0
-    capped_before = -1
-    while True:
+        share = (shares[k] * lift) * inverse
+        shares[k] = share if share > 2.0**-400 else 0.0
+        squares += shares[k] * shares[k]
+    scale = budget / math.sqrt(squares)
+    capped_before = 0
+    while scale > cap:
+        # The scale for which the squares of min(cap, scale * share) sum to budget^2, from below.
         capped, squares = 0, 0.0
-        for share in shares:
-            is_capped = share * scale >= cap
+        for k in range(row.size):
+            is_capped = shares[k] * scale >= cap
             capped += is_capped
-            squares += 0.0 if is_capped else share * share
-        left = budget * budget - capped * cap * cap
-        if capped == capped_before or left <= 0.0 or squares <= 0.0:
-            return scale
+            squares += 0.0 if is_capped else shares[k] * shares[k]
+        left_over = budget * budget - capped * cap * cap
+        if capped == capped_before or left_over <= 0.0 or squares <= 0.0:
+            break
         capped_before = capped
-        scale = budget * math.sqrt(left / squares)
+        scale = budget * math.sqrt(left_over / squares)
+    left = np.int64(1 << 60)
+    for k in range(row.size):
+        share = shares[k] * scale
+        weight = np.int64((share if share < cap else cap) * (1 << 30))
+        totals[np.uint32(row[k])] += weight
+        left -= weight * weight
+        if left < 0:
+            raise ArithmeticError("the weights of a user exceed one budget")
 
 
 @formula
