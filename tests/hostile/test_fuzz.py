@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import dpsu
@@ -205,6 +205,8 @@ numbers = st.one_of(
         },
     ),
 )
+@example("focused-gaussian", {"epsilon": 1e-173, "delta": 1e-173})
+@example("policy-gaussian", {"epsilon": 1e-173, "delta": 1e-173})
 def test_options_are_taken_or_refused(algorithm: str, options: dict[str, Any]) -> None:
     asked = {"epsilon": 1.0, "delta": 1e-5, "max_items": 5, **options}
     try:

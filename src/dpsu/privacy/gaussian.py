@@ -16,6 +16,9 @@ from dpsu.privacy import normal
 
 Weight = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
+LEAST_MU = 1e-100
+"""Below this the squares of noise scales overflow."""
+
 
 def equal_weight(t: NDArray[np.float64]) -> NDArray[np.float64]:
     """The most that each of t new items gets from a symmetric rule of ℓ2 budget 1: 1/sqrt(t)."""
@@ -80,7 +83,12 @@ def noise_scale(epsilon: float, delta: float) -> float:
     Balle and Wang (2018), theorem 8, solved in log space and rounded up, so that a rounding error can only
     add noise.
     """
-    return math.nextafter(1.0 / mu_for(epsilon, delta), math.inf)
+    mu = mu_for(epsilon, delta)
+    if mu < LEAST_MU:
+        raise InvalidArgument(
+            f"epsilon {epsilon!r} with delta {delta!r} takes more noise than numbers can hold; choose larger ones"
+        )
+    return math.nextafter(1.0 / mu, math.inf)
 
 
 def upper_quantile(p: ArrayLike) -> NDArray[np.float64]:
