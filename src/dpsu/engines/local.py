@@ -175,9 +175,9 @@ class LocalEngine:
         )
         if len(parts) == 1:
             return parts[0]  # type: ignore[no-any-return]
-        before = np.cumsum([0] + [len(items) for _, items in parts])
-        bounds = [own[1:] + offset for (own, _), offset in zip(parts, before, strict=False)]
-        return np.concatenate([indptr[:1] * 0, *bounds]), np.concatenate([items for _, items in parts])
+        sizes = np.concatenate([np.diff(own) for own, _ in parts])
+        bounds = np.concatenate([[0], np.cumsum(sizes)])
+        return bounds, np.concatenate([items for _, items in parts])
 
     def _slices_of(self, indptr: Bounds) -> list[tuple[int, int]]:
         """The users of each thread, such that all have about as many pairs."""
