@@ -201,10 +201,11 @@ def simulate(mechanism: FocusedGaussian, sets: UserSets, seed: int) -> int:
     rng = np.random.Generator(np.random.SFC64(seed))
     noisy, priority, closed = np.zeros(size), np.ones(size), np.ones(size, np.bool_)
     closed[items] = False
+    room = np.empty(len(boundary.caps))
     unheld = closed.sum()
     for r, share in enumerate(boundary.shares):
         total = np.zeros(size, np.int64)
-        weigh_proportionally(indptr, items, priority, boundary.caps, total, 0, len(indptr) - 1)
+        weigh_proportionally(indptr, items, priority, boundary.caps, total, room, 0, len(indptr) - 1)
         noisy += total * (share / ONE) + boundary.scales[r] * rng.standard_normal(size)
         closed |= noisy > boundary.thresholds[r]
         indptr, items = keep_open(indptr, items, ~closed)
@@ -212,7 +213,7 @@ def simulate(mechanism: FocusedGaussian, sets: UserSets, seed: int) -> int:
     return int(closed.sum() - unheld)
 
 
-def bounded(sets: UserSets, max_items: int, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+def bounded(sets: UserSets, max_items: int, seed: int) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
     if np.diff(sets.indptr).max() <= max_items:
         return sets.indptr, sets.items
     coins = np.random.default_rng(seed).integers(0, 2**64, (sets.n_users, 2), np.uint64)

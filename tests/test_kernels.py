@@ -22,7 +22,7 @@ checked = settings(deadline=None, max_examples=100)
 
 def rows_of(sets):
     indptr = np.cumsum([0, *map(len, sets)]).astype(np.int64)
-    return indptr, np.array([item for own in sets for item in own], np.int32)
+    return indptr, np.array([item for own in sets for item in own], np.uint32)
 
 
 def as_dict(totals, sets):
@@ -35,8 +35,9 @@ def weigh(rule, sets, *, values=NO_VALUES, table=NO_TABLE, split=0):
     """Totals under a rule, its users taken in two slices as two threads would."""
     indptr, items = rows_of(sets)
     totals = np.zeros(ITEMS, np.int64)
-    rule(indptr, items, values, table, totals, 0, split)
-    rule(indptr, items, values, table, totals, split, len(sets))
+    room = np.empty(ITEMS)
+    assert not rule(indptr, items, values, table, totals, room, 0, split)
+    assert not rule(indptr, items, values, table, totals, room, split, len(sets))
     return as_dict(totals, sets)
 
 
@@ -97,8 +98,9 @@ def test_capped_weights_are_the_oracles(own, values, cap):
 @pytest.mark.parametrize("values", [5e-324, 1e-162, 1.0, 1e300])
 def test_proportional_weights_survive_tiny_and_huge_values(size, values):
     totals = np.zeros(size, np.int64)
-    indptr, items = np.array([0, size]), np.arange(size, dtype=np.int32)
-    kernels.weigh_proportionally(indptr, items, np.full(size, values), np.ones(size + 1), totals, 0, 1)
+    indptr, items = np.array([0, size]), np.arange(size, dtype=np.uint32)
+    caps, room = np.ones(size + 1), np.empty(size)
+    kernels.weigh_proportionally(indptr, items, np.full(size, values), caps, totals, room, 0, 1)
     assert (np.abs(totals - ONE / math.sqrt(size)) <= 2).all()
 
 

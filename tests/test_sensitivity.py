@@ -24,7 +24,7 @@ ONE_ROW = np.zeros(1, np.int64)
 
 def walk(kernel, users, cutoff, budget, dtype, *, items=8, passes=1):
     indptr = np.cumsum([0, *map(len, users)]).astype(np.int64)
-    held = np.array([item for own in users for item in own], np.int32)
+    held = np.array([item for own in users for item in own], np.uint32)
     weights = np.zeros(items, dtype)
     for _ in range(passes):
         kernel(indptr, held, np.arange(len(users)), cutoff, budget, weights)
@@ -77,7 +77,7 @@ def test_l1_descent_in_l2_exceeds_one_on_three_users():
 def integer_l1_descent(weights, cutoff):
     units = (weights * ONE).astype(np.int64)
     after = units.copy()
-    row = np.arange(weights.size).astype(np.int32)
+    row = np.arange(weights.size).astype(np.uint32)
     kernels.l1_descent(np.array([0, weights.size]), row, ONE_ROW, np.int64(cutoff * ONE), ONE, after)
     return (after - units) / ONE
 
@@ -85,7 +85,7 @@ def integer_l1_descent(weights, cutoff):
 @numba.njit
 def l2_descent(weights, cutoff):
     after = weights.copy()
-    row = np.arange(weights.size).astype(np.int32)
+    row = np.arange(weights.size).astype(np.uint32)
     kernels.l2_descent(np.array([0, weights.size]), row, ONE_ROW, cutoff, 1.0, after)
     return after - weights
 
@@ -93,7 +93,7 @@ def l2_descent(weights, cutoff):
 @numba.njit
 def l1_descent_in_l2(weights, cutoff):
     after = weights.copy()
-    row = np.arange(weights.size).astype(np.int32)
+    row = np.arange(weights.size).astype(np.uint32)
     kernels.l1_descent_in_l2(np.array([0, weights.size]), row, ONE_ROW, cutoff, 1.0, after)
     return after - weights
 

@@ -266,7 +266,7 @@ def slow_sample(row, user_key, item_digests, max_items):
 def test_sample_equals_its_slow_twin(rows, max_items, seed):
     rows = [sorted(row) for row in rows]
     indptr = np.cumsum([0, *map(len, rows)])
-    items = np.array([item for row in rows for item in row], dtype=np.int32)
+    items = np.array([item for row in rows for item in row], dtype=np.uint32)
     user_keys, item_digests = random_digests(len(rows), seed), random_digests(30, seed + 1)
     new_indptr, kept = sample_rows(indptr, items, user_keys, item_digests, max_items)
     slow = [slow_sample(row, key, item_digests, max_items) for row, key in zip(rows, user_keys, strict=True)]
@@ -274,7 +274,7 @@ def test_sample_equals_its_slow_twin(rows, max_items, seed):
 
 
 def test_long_rows_sample_as_a_sort_would():
-    items = np.arange(3000, dtype=np.int32)
+    items = np.arange(3000, dtype=np.uint32)
     digests, key = random_digests(3000), random_digests(1, seed=9)
     ranks = np.argsort(np.array([slow_priority(key[0], digest) for digest in digests], dtype=np.uint64))
     for max_items in (1, 10, 1500, 2999):
@@ -285,14 +285,14 @@ def test_long_rows_sample_as_a_sort_would():
 
 def test_equal_priorities_keep_the_earlier_items():
     digests = np.ones((6, 2), dtype=np.uint64)
-    _, kept = sample_rows(np.array([0, 6]), np.arange(6, dtype=np.int32), random_digests(1), digests, 4)
+    _, kept = sample_rows(np.array([0, 6]), np.arange(6, dtype=np.uint32), random_digests(1), digests, 4)
     assert kept.tolist() == [0, 1, 2, 3]
 
 
 def test_every_subset_is_equally_likely():
     users, size, max_items = 40_000, 5, 2
     indptr = np.arange(users + 1) * size
-    items = np.tile(np.arange(size, dtype=np.int32), users)
+    items = np.tile(np.arange(size, dtype=np.uint32), users)
     keys = STREAM.words(Purpose.BOUND, 0, random_digests(users), count=2)
     _, kept = sample_rows(indptr, items, keys, random_digests(size, seed=5), max_items)
     counts = Counter(map(tuple, kept.reshape(users, max_items).tolist()))
@@ -305,7 +305,7 @@ def test_a_users_sample_does_not_depend_on_other_users():
     rng = np.random.default_rng(0)
     sizes = rng.integers(0, 60, 200)
     indptr = np.concatenate([[0], np.cumsum(sizes)])
-    items = np.concatenate([np.sort(rng.choice(100, size, replace=False)) for size in sizes]).astype(np.int32)
+    items = np.concatenate([np.sort(rng.choice(100, size, replace=False)) for size in sizes]).astype(np.uint32)
     keys, digests = random_digests(200), random_digests(100, seed=1)
     whole_indptr, whole = sample_rows(indptr, items, keys, digests, 20)
 

@@ -13,7 +13,7 @@ def sets_of(rows, seed=0):
     digests = np.random.default_rng(seed).integers(0, 2**64, (len(rows) + items, 2), dtype=np.uint64)
     return UserSets(
         np.cumsum([0, *map(len, rows)]).astype(np.int64),
-        np.array([item for own in rows for item in own], np.int32),
+        np.array([item for own in rows for item in own], np.uint32),
         digests[items:],
         digests[:items],
         Names(pl.DataFrame({"item": range(items)})),

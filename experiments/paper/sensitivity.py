@@ -36,4 +36,4 @@ def _begin() -> NDArray[np.float64]:
 
 def _give(policy: Kernel, own: NDArray[np.int64], weights: NDArray[np.float64]) -> None:
     ends = np.array([0, own.size], np.int64)
-    policy(ends, own.astype(np.int32), np.zeros(1, np.int64), CUTOFF, 1.0, weights)
+    policy(ends, own.astype(np.uint32), np.zeros(1, np.int64), CUTOFF, 1.0, weights)

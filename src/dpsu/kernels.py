@@ -1,7 +1,8 @@
 """Compiled loops over user sets: arrays in, arrays out.
 
-A user's row is `items[indptr[user]:indptr[user + 1]]`, item numbers without repeats in the order of the items' digests.
-Rules for weights add integers, so sums are exact and neither threads nor the order of users can change them.
+A user's row is `items[indptr[user]:indptr[user + 1]]`, item numbers without repeats in the order of the items' digests;
+they are unsigned, since a compiled index of either sign is checked for being negative. Rules for weights add integers, so
+sums are exact and neither threads nor the order of users can change them. They get room for one row, `shares`.
 """
 
 import math
@@ -10,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsu.compiled import formula, kernel
+from dpsu.compiled import allocating_kernel, formula, kernel
 
 Ints = NDArray[np.int64]
-Codes = NDArray[np.int32]
+Codes = NDArray[np.uint32]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
@@ -24,89 +25,86 @@ ONE = 1 << FIXED_POINT
 
 @kernel
 def weigh_evenly(
-    indptr: Ints, items: Codes, values: Floats, table: Ints, totals: Ints, first: int, last: int
+    indptr: Ints,
+    items: Codes,
+    values: Floats,
+    table: Ints,
+    totals: Ints,
+    shares: Floats,
+    first: int,
+    last: int,
 ) -> None:
     """A user with s items gives `table[s]` to each of them."""
     for user in range(first, last):
         row = items[indptr[user] : indptr[user + 1]]
         weight = table[row.size]
         for item in row:
-            totals[np.uint32(item)] += weight
+            totals[item] += weight
 
 
 @kernel
 def weigh_proportionally(
-    indptr: Ints, items: Codes, values: Floats, table: Floats, totals: Ints, first: int, last: int
-) -> None:
+    indptr: Ints,
+    items: Codes,
+    values: Floats,
+    table: Floats,
+    totals: Ints,
+    shares: Floats,
+    first: int,
+    last: int,
+) -> bool:
     """A user gives in proportion to the items' values, with an ℓ2 norm of at most 1 and `table[s]` to one item of s at most.
 
-    What the cap cuts off goes to the user's other items.
+    What the cap cuts off goes to the user's other items. True if a user's weights exceeded one budget, which must not be.
     """
-    scratch = np.empty_like(table)
     for user in range(first, last):
         row = items[indptr[user] : indptr[user + 1]]
+        cap = table[row.size]
         # The sum of n squares and the root err by less than (n + 8) 2^-53; rounding weights down covers the rest.
         budget = 1.0 - (row.size + 8) * 2.0**-53
-        squares = 0.0
-        if table[row.size] >= 1.0:
-            for item in row:
-                squares += values[np.uint32(item)] ** 2
-        if not 2.0**-600 < squares < 2.0**600:
-            weigh_with_care(row, values, table[row.size], budget, scratch, totals)
-            continue
-        scale = (1 << 30) * budget / math.sqrt(squares)
-        left = np.int64(1 << 60)
-        for item in row:
-            weight = np.int64(values[np.uint32(item)] * scale)
-            totals[np.uint32(item)] += weight
+        top, squares = 0.0, 0.0
+        for k in range(row.size):
+            share = values[row[k]]
+            shares[k] = share
+            squares += share * share
+            top = share if share > top else top
+        scale = budget / math.sqrt(squares)
+        if not (2.0**-600 < squares < 2.0**600 and top * scale <= cap):
+            if top == 0.0:
+                continue
+            # The square of 1e-162 is 0, and a user whose squares vanish would overspend: values are divided by the largest.
+            # Lifting by a power of two is exact and keeps the inverse finite. Shares whose squares still lose digits get
+            # nothing: below a cap on all others they could be all that is left to divide.
+            lift = 1.0 if top > 1e-150 else 2.0**600
+            inverse = 1.0 / (top * lift)
+            squares = 0.0
+            for k in range(row.size):
+                share = (shares[k] * lift) * inverse
+                shares[k] = share if share > 2.0**-400 else 0.0
+                squares += shares[k] * shares[k]
+            scale = budget / math.sqrt(squares)
+            capped_before = 0
+            while scale > cap:
+                # The scale for which the squares of min(cap, scale * share) sum to budget^2, from below.
+                capped, squares = 0, 0.0
+                for k in range(row.size):
+                    is_capped = shares[k] * scale >= cap
+                    capped += is_capped
+                    squares += 0.0 if is_capped else shares[k] * shares[k]
+                left_over = budget * budget - capped * cap * cap
+                if capped == capped_before or left_over <= 0.0 or squares <= 0.0:
+                    break
+                capped_before = capped
+                scale = budget * math.sqrt(left_over / squares)
+        left = 1 << 60
+        for k in range(row.size):
+            share = shares[k] * scale
+            weight = int((share if share < cap else cap) * 2.0**30)
+            totals[row[k]] += weight
             left -= weight * weight
             if left < 0:  # at once: the sum of many such squares could wrap around
-                raise ArithmeticError("the weights of a user exceed one budget")
-
-
-@formula
-def weigh_with_care(
-    row: Codes, values: Floats, cap: float, budget: float, shares: Floats, totals: Ints
-) -> None:
-    """One user of `weigh_proportionally`, where a cap may cut something off or the squares of values lose digits."""
-    top = 0.0
-    for k in range(row.size):
-        shares[k] = values[np.uint32(row[k])]
-        top = shares[k] if shares[k] > top else top
-    if top == 0.0:
-        return
-    # The square of 1e-162 is 0, and a user whose squares vanish would overspend: values are divided by the largest.
-    # Lifting by a power of two is exact and keeps the inverse finite. Shares whose squares still lose digits get nothing:
-    # below a cap on all others they could be all that is left to divide.
-    lift = 1.0 if top > 1e-150 else 2.0**600
-    inverse = 1.0 / (top * lift)
-    squares = 0.0
-    for k in range(row.size):
-        share = (shares[k] * lift) * inverse
-        shares[k] = share if share > 2.0**-400 else 0.0
-        squares += shares[k] * shares[k]
-    scale = budget / math.sqrt(squares)
-    capped_before = 0
-    while scale > cap:
-        # The scale for which the squares of min(cap, scale * share) sum to budget^2, from below.
-        capped, squares = 0, 0.0
-        for k in range(row.size):
-            is_capped = shares[k] * scale >= cap
-            capped += is_capped
-            squares += 0.0 if is_capped else shares[k] * shares[k]
-        left_over = budget * budget - capped * cap * cap
-        if capped == capped_before or left_over <= 0.0 or squares <= 0.0:
-            break
-        capped_before = capped
-        scale = budget * math.sqrt(left_over / squares)
-    left = np.int64(1 << 60)
-    for k in range(row.size):
-        share = shares[k] * scale
-        weight = np.int64((share if share < cap else cap) * (1 << 30))
-        totals[np.uint32(row[k])] += weight
-        left -= weight * weight
-        if left < 0:
-            raise ArithmeticError("the weights of a user exceed one budget")
+                return True
+    return False
 
 
 @formula
@@ -126,18 +124,25 @@ def bell(totals: Floats, centre: float, width: float, tail: float) -> Floats:
 
 @kernel
 def count_holders(
-    indptr: Ints, items: Codes, values: Floats, table: Ints, totals: Ints, first: int, last: int
+    indptr: Ints,
+    items: Codes,
+    values: Floats,
+    table: Ints,
+    totals: Ints,
+    shares: Floats,
+    first: int,
+    last: int,
 ) -> None:
     """Every user counts once for each of their items."""
     for item in items[indptr[first] : indptr[last]]:
-        totals[np.uint32(item)] += 1
+        totals[item] += 1
 
 
 @kernel
 def mark_held(items: Codes, held: Bools) -> None:
     """Mark the items that stand in some row."""
     for item in items:
-        held[np.uint32(item)] = True
+        held[item] = True
 
 
 @formula
@@ -158,11 +163,11 @@ def _keep_open(indptr: Ints, items: Codes, opened: Bools, bounds: Ints, kept: Co
     for user in range(indptr.size - 1):
         for item in items[indptr[user] : indptr[user + 1]]:
             kept[count] = item
-            count += opened[np.uint32(item)]
+            count += opened[item]
         bounds[user + 1] = count
 
 
-@kernel
+@allocating_kernel
 def l1_descent(indptr: Ints, items: Codes, order: Ints, cutoff: int, budget: int, weights: Ints) -> None:
     """Users in `order` raise their items towards the cutoff at one common pace until the budget is spent.
 
@@ -175,7 +180,7 @@ def l1_descent(indptr: Ints, items: Codes, order: Ints, cutoff: int, budget: int
         gaps = scratch[: row.size]
         distance = 0
         for k in range(row.size):
-            gap = cutoff - weights[np.uint32(row[k])]
+            gap = cutoff - weights[row[k]]
             gaps[k] = gap
             distance += gap
         level, rest = cutoff, 0
@@ -185,7 +190,7 @@ def l1_descent(indptr: Ints, items: Codes, order: Ints, cutoff: int, budget: int
             gap = gaps[k]
             is_open = gap > level
             raised = (level if is_open else gap) + (is_open & (rest > 0))
-            weights[np.uint32(row[k])] = cutoff - gap + raised
+            weights[row[k]] = cutoff - gap + raised
             rest -= is_open
 
 
@@ -220,15 +225,15 @@ def l2_descent(
         row = items[indptr[user] : indptr[user + 1]]
         squares = 0.0
         for item in row:
-            squares += (cutoff - weights[np.uint32(item)]) ** 2
+            squares += (cutoff - weights[item]) ** 2
         distance = math.sqrt(squares)
         step = budget / (distance if distance > budget else budget)
         for item in row:
-            weight = weights[np.uint32(item)]
-            weights[np.uint32(item)] = weight + step * (cutoff - weight)
+            weight = weights[item]
+            weights[item] = weight + step * (cutoff - weight)
 
 
-@kernel
+@allocating_kernel
 def l1_descent_in_l2(
     indptr: Ints, items: Codes, order: Ints, cutoff: float, budget: float, weights: Floats
 ) -> None:
@@ -278,4 +283,4 @@ def longest_row(indptr: Ints) -> int:
 
 
 Kernel = Any
-"""A compiled rule for weights: (indptr, items, values, table, totals, first, last), adding to `totals`."""
+"""A compiled rule for weights: (indptr, items, values, table, totals, shares, first, last), adding to `totals`."""

@@ -110,7 +110,7 @@ def _read(path: Path) -> pl.DataFrame:
 
 def _typed(frame: pl.DataFrame | None, sets: UserSets) -> pl.DataFrame:
     """The listed items in the columns and types of the data's, each once."""
-    empty = sets.names.decode(np.zeros(0, np.int32))
+    empty = sets.names.decode(np.zeros(0, np.uint32))
     if frame is None:
         return empty
     if set(empty.columns) <= set(frame.columns):

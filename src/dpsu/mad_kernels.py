@@ -8,8 +8,8 @@ import math
 
 import numpy as np
 
-from dpsu.compiled import kernel
-from dpsu.kernels import Codes, Floats, Ints, longest_row
+from dpsu.compiled import allocating_kernel
+from dpsu.kernels import Codes, Floats, Ints
 
 FINE_POINT = 40
 FINE_ONE = 1 << FINE_POINT
@@ -19,9 +19,16 @@ LIMIT = 1 << 54
 """Where totals stop: 2^14 budgets."""
 
 
-@kernel
+@allocating_kernel
 def weigh_rerouted(
-    indptr: Ints, items: Codes, values: Floats, table: Floats, totals: Ints, first: int, last: int
+    indptr: Ints,
+    items: Codes,
+    values: Floats,
+    table: Floats,
+    totals: Ints,
+    shares: Floats,
+    first: int,
+    last: int,
 ) -> None:
     """A user with s items gives each `table[0, s]`, and `table[1, s]` times the sum of their values on top."""
     for user in range(first, last):
@@ -37,22 +44,28 @@ def weigh_rerouted(
             totals[items[k]] = min(totals[items[k]] + weight, 1 << 54)
 
 
-@kernel
+@allocating_kernel
 def weigh_with_bias(
-    indptr: Ints, items: Codes, values: Floats, table: Floats, totals: Ints, first: int, last: int
+    indptr: Ints,
+    items: Codes,
+    values: Floats,
+    table: Floats,
+    totals: Ints,
+    shares: Floats,
+    first: int,
+    last: int,
 ) -> None:
     """A user gives less to items whose bias (`values`) is below 1 and more to the others, within one ℓ2 budget.
 
     Rows of `table`, by the size of the set: what the user has given to each item before, the least, the even and the
     most that one item gets.
     """
-    weights = np.empty(longest_row(indptr), np.float64)
     for user in range(first, last):
         start, stop = indptr[user], indptr[user + 1]
         size = stop - start
         if size == 0:
             continue
-        own = weights[:size]
+        own = shares[:size]
         for k in range(start, stop):
             own[k - start] = values[items[k]]
         divide_with_bias(own, table[1, size], table[2, size], table[3, size])
@@ -63,7 +76,7 @@ def weigh_with_bias(
             totals[items[k]] = min(totals[items[k]] + weight, 1 << 54)
 
 
-@kernel
+@allocating_kernel
 def divide_with_bias(shares: Floats, least: float, even: float, most: float) -> None:
     """Turn the biases of one user's items into weights, in place.
 
@@ -84,7 +97,7 @@ def divide_with_bias(shares: Floats, least: float, even: float, most: float) -> 
     raise_low(shares, budget, even, most)
 
 
-@kernel
+@allocating_kernel
 def raise_low(weights: Floats, budget: float, even: float, most: float) -> None:
     """Scale the weights below `even` by one factor, none beyond `most`, until the squares sum to the budget."""
     low = weights < even
@@ -109,7 +122,7 @@ def raise_low(weights: Floats, budget: float, even: float, most: float) -> None:
             weights[j] = min(weights[j] * factor, most)
 
 
-@kernel
+@allocating_kernel
 def require_one_budget(weights: Floats) -> None:
     """Stop if the squares of the weights, in whole units, sum to more than one budget; counted exactly in two halves."""
     half = (1 << 20) - 1

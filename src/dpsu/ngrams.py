@@ -159,7 +159,7 @@ def plan_levels(
 
 
 def _select(
-    level: Level, corpus: Corpus, part: Ngrams, before: NDArray[np.int32], engine: LocalEngine
+    level: Level, corpus: Corpus, part: Ngrams, before: NDArray[np.uint32], engine: LocalEngine
 ) -> tuple[Codes, dict[str, Any]]:
     """The codes of what the level releases, and its thresholds."""
     sets = ngram_sets(corpus, [part], "ngram")

@@ -11,9 +11,12 @@ from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba import types
+from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from dpsu.compiled import formula, kernel
+from dpsu.compiled import kernel
 from dpsu.errors import InvalidArgument, TooLarge
 from dpsu.stream import Purpose, Stream
 
@@ -29,6 +32,7 @@ KEEP_ERROR = 2.0**-44
 LARGEST = 2.0**62
 
 HALF_RANGE = np.uint64(1 << 63)
+LOW_63 = (1 << 63) - 1
 WORD = 2.0**-64
 
 # Wichura (1988), algorithm AS 241: the normal quantile of u is q R(0.425^2 - q^2) where q = u - 1/2 is
@@ -74,7 +78,7 @@ TAIL_DENOMINATOR = (
     1.0,
 )
 CENTRE = 0.425
-EDGE = np.uint64(math.ceil((0.5 - CENTRE) * 2**64))
+EDGE = math.floor(CENTRE * 2**64)
 FARTHEST = 5.0
 
 
@@ -122,10 +126,15 @@ def gaussian_cells(
     step, spread = Fraction(unit) / Fraction(cell), Fraction(scale) / Fraction(cell)
     step_high = float(step)
     step_low = float(step - Fraction(step_high))
+    high = totals.astype(np.float64)
+    with np.errstate(invalid="ignore"):  # what is too large for a 64-bit integer is left open below
+        low = (totals - high.astype(totals.dtype)).astype(np.float64)
     normals, widths = np.empty((2, len(words)))
     cells, decided = np.zeros(len(words), np.int64), np.zeros(len(words), np.bool_)
-    _quantiles(words, normals, widths)
-    _round_to_cells(totals, normals, widths, step_high, step_low, float(spread), NORMAL_ERROR, cells, decided)
+    centred = (words ^ HALF_RANGE).view(np.int64)
+    _noisy_cells(
+        centred, high, low, step_high, step_low, float(spread), NORMAL_ERROR, normals, widths, cells, decided
+    )
     for i in np.flatnonzero(~decided):
         uniform = _Uniform(stream, purpose, round, digests[i], words[i])
         cells[i] = _settle_cell(uniform, Fraction(totals[i].item()) * step, spread)
@@ -252,96 +261,81 @@ def _require_positive(**values: float) -> None:
             raise InvalidArgument(f"{name} must be a positive number, not {value}.")
 
 
-@formula
-def _ratio(x: Any, p: Any, q: Any) -> Any:
-    above = ((((((p[0] * x + p[1]) * x + p[2]) * x + p[3]) * x + p[4]) * x + p[5]) * x + p[6]) * x + p[7]
-    below = ((((((q[0] * x + q[1]) * x + q[2]) * x + q[3]) * x + q[4]) * x + q[5]) * x + q[6]) * x + q[7]
-    return above / below
+def _ratio_ir(numerator: tuple[float, ...], denominator: tuple[float, ...]) -> Any:
+    """A ratio of two polynomials as plain instructions, one for every operation: nothing to infer, nothing reordered."""
+
+    def ratio(typing: Any, x: Any) -> Any:
+        def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            def polynomial(coefficients: tuple[float, ...]) -> Any:
+                first, *others = (ir.Constant(ir.DoubleType(), value) for value in coefficients)
+                for other in others:
+                    first = builder.fadd(builder.fmul(first, arguments[0]), other)
+                return first
+
+            return builder.fdiv(polynomial(numerator), polynomial(denominator))
+
+        return types.float64(types.float64), build
+
+    return intrinsic(ratio)
 
 
-@formula
-def _central(word: Any) -> Any:
-    """The normal quantile of a uniform that begins with `word` and is no nearer than EDGE to an end."""
-    from_centre = (np.float64(np.int64(word ^ HALF_RANGE)) + 0.5) * WORD
-    return from_centre * _ratio(
-        CENTRE * CENTRE - from_centre * from_centre, CENTRE_NUMERATOR, CENTRE_DENOMINATOR
-    )
-
-
-@formula
-def _normal(word: Any) -> Any:
-    """The normal quantile of a uniform that begins with `word`, and how far the bits to come can move it."""
-    nearer = word if word < ~word else ~word
-    if nearer >= EDGE:
-        return _central(word), 8.0 * WORD
-    tail = (np.float64(nearer) + 0.5) * WORD
-    distance = math.sqrt(-math.log(tail))
-    if distance > FARTHEST:
-        return 0.0, math.inf
-    z = _ratio(distance - 1.6, TAIL_NUMERATOR, TAIL_DENOMINATOR)
-    return z if word > nearer else -z, 2.0 * WORD / (tail * z)
+_central_ratio = _ratio_ir(CENTRE_NUMERATOR, CENTRE_DENOMINATOR)
+_tail_ratio = _ratio_ir(TAIL_NUMERATOR, TAIL_DENOMINATOR)
 
 
 @kernel
-def _quantiles(words: Any, normals: Any, widths: Any) -> None:
-    # As if all were central, in vector instructions, and then the others: a branch in one loop costs twice as much.
-    for i in range(words.size):
-        normals[i] = _central(words[i])
-        widths[i] = 8.0 * WORD
-    for i in range(words.size):
-        if words[i] < EDGE or ~words[i] < EDGE:
-            normals[i], widths[i] = _normal(words[i])
-
-
-@formula
-def _two_sum(a: Any, b: Any) -> Any:
-    """The rounded sum and its rounding error (Knuth)."""
-    total = a + b
-    share = total - a
-    return total, (a - (total - share)) + (b - share)
-
-
-@formula
-def _two_product(a: Any, b: Any) -> Any:
-    """The rounded product and its rounding error (Dekker, Veltkamp)."""
-    product = a * b
-    c, d = 134217729.0 * a, 134217729.0 * b
-    a_high, b_high = c - (c - a), d - (d - b)
-    a_low, b_low = a - a_high, b - b_high
-    return product, ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
-
-
-@kernel
-def _round_to_cells(
-    totals: Any,
-    normals: Any,
-    widths: Any,
+def _noisy_cells(
+    centred: Any,
+    high: Any,
+    low: Any,
     step_high: Any,
     step_low: Any,
     spread: Any,
     error: Any,
+    normals: Any,
+    widths: Any,
     cells: Any,
     decided: Any,
 ) -> None:
-    """Nearest cells of total * step + spread * normal, and whether the error bound leaves no doubt."""
-    for i in range(totals.shape[0]):
-        high = np.float64(totals[i])
-        if not abs(high) < LARGEST:
-            continue
-        low = np.float64(totals[i] - totals.dtype.type(high))
-        centre, centre_error = _two_product(high, step_high)
-        rest = centre_error + (high * step_low + low * step_high)
+    """Nearest cells of (high + low) * step + spread * normal, and whether the error bound leaves no doubt.
+
+    `centred` are uniform words less 2^63; `normals` gets their normal quantiles, `widths` how far the bits of the uniform
+    that are still to come can move them.
+    """
+    # As if all were central, in vector instructions: a branch in this loop would cost twice as much.
+    for i in range(centred.size):
+        q = (centred[i] + 0.5) * WORD
+        normals[i] = q * _central_ratio(CENTRE * CENTRE - q * q)
+        widths[i] = 8.0 * WORD
+    for i in range(centred.size):
+        word = centred[i]
+        if not -EDGE < word < EDGE:
+            tail = (((word if word < 0 else ~word) & LOW_63) + 0.5) * WORD
+            distance = math.sqrt(-math.log(tail))
+            z = _tail_ratio(distance - 1.6)
+            normals[i] = z if word > 0 else -z
+            widths[i] = 2.0 * WORD / (tail * z) if distance <= FARTHEST else math.inf
+        # The rounded product and its rounding error (Dekker, Veltkamp).
+        centre = high[i] * step_high
+        c, d = 134217729.0 * high[i], 134217729.0 * step_high
+        a_high, b_high = c - (c - high[i]), d - (d - step_high)
+        a_low, b_low = high[i] - a_high, step_high - b_high
+        rest = ((a_high * b_high - centre) + a_high * b_low + a_low * b_high) + a_low * b_low
+        rest += high[i] * step_low + low[i] * step_high
+        # The rounded sum and its rounding error (Knuth).
         noise = spread * normals[i]
-        value, value_error = _two_sum(centre, noise)
-        if not abs(value) < LARGEST:
+        value = centre + noise
+        share = value - centre
+        rest += (centre - (value - share)) + (noise - share)
+        if not (abs(high[i]) < LARGEST and abs(value) < LARGEST):
             continue
-        below = np.floor(value)
-        offset = (value - below) + (value_error + rest) + 0.5
+        below = math.floor(value)
+        offset = (value - below) + rest + 0.5
         whole = math.floor(offset)
         slack = error * abs(noise) + spread * widths[i]
         slack += 2.0**-98 * abs(centre) + 2.0**-49 * (1.0 + abs(offset))
         decided[i] = slack < offset - whole < 1.0 - slack
-        cells[i] = np.int64(below) + np.int64(whole)
+        cells[i] = below + whole
 
 
 @kernel

@@ -31,7 +31,6 @@ SIP_2 = np.uint64(0x6C7967656E657261)
 SIP_3 = np.uint64(0x7465646279746573)
 SIP_128_START = np.uint64(0xEE)
 SIP_128_SECOND = np.uint64(0xDD)
-SIP_STATE = types.UniTuple(types.uint64, 4)  # type: ignore[no-untyped-call]
 
 DIGEST_BYTES = 16
 LOW_8 = np.uint64(0xFF)
@@ -76,21 +75,6 @@ def _chacha_rounds_ir(typing: Any, state: Any) -> Any:
 
 
 _chacha_rounds: Any = intrinsic(_chacha_rounds_ir)
-
-
-def _load_word_ir(typing: Any, data: Any, start: Any) -> Any:
-    """Eight bytes from `start` on as a little-endian word, in one load that need not be aligned."""
-
-    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        array = context.make_array(signature.args[0])(context, builder, arguments[0])
-        place = builder.gep(array.data, [arguments[1]])
-        word = builder.load(builder.bitcast(place, ir.IntType(64).as_pointer()), align=1)
-        return word if sys.byteorder == "little" else builder.bswap(word)
-
-    return types.uint64(data, types.intp), build
-
-
-_load_word: Any = intrinsic(_load_word_ir)
 
 
 def chacha_words(key: Words32, addresses: Words64, first: int, count: int) -> Words64:
@@ -150,80 +134,77 @@ def _sip_absorb_word(builder: Any, v: list[Any], word: Any) -> None:
     v[0] = builder.xor(v[0], word)
 
 
-def _sip_absorb_ir(typing: Any, v0: Any, v1: Any, v2: Any, v3: Any, word: Any) -> Any:
-    """The state after one more word of the message."""
+def _sip_digest_ir(typing: Any, data: Any, start: Any, stop: Any, key0: Any, key1: Any) -> Any:
+    """SipHash-2-4 with 128 bits of output of the bytes from `start` to `stop`; `data` has eight bytes at least."""
+    word_type = ir.IntType(64)
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        *v, word = arguments
-        _sip_absorb_word(builder, v, word)
-        return context.make_tuple(builder, signature.return_type, v)
+        bytes_of = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        start, stop, *keys = arguments[1:]
 
-    return SIP_STATE(*[types.uint64] * 5), build
+        def word_at(place: Any) -> Any:
+            pointer = builder.bitcast(builder.gep(bytes_of, [place]), word_type.as_pointer())
+            word = builder.load(pointer, align=1)
+            return word if sys.byteorder == "little" else builder.bswap(word)
+
+        starts = (SIP_0, SIP_1 ^ SIP_128_START, SIP_2, SIP_3)
+        state = [
+            cgutils.alloca_once_value(builder, builder.xor(key, word_type(int(word))))  # type: ignore[no-untyped-call]
+            for key, word in zip(keys * 2, starts, strict=True)
+        ]
+        size = builder.sub(stop, start)
+        with cgutils.for_range(builder, builder.lshr(size, word_type(3))) as loop:
+            v = [builder.load(part) for part in state]
+            place = builder.add(start, builder.shl(loop.index, word_type(3)))
+            _sip_absorb_word(builder, v, word_at(place))
+            for value, part in zip(v, state, strict=True):
+                builder.store(value, part)
+        v = [builder.load(part) for part in state]
+
+        # The up to seven bytes that are left, out of eight that end with them, or of the first eight of all.
+        early = builder.icmp_signed("<", stop, word_type(8))
+        place = builder.select(early, word_type(0), builder.sub(stop, word_type(8)))
+        bits_left = builder.shl(builder.and_(size, word_type(7)), word_type(3))
+        beyond = builder.sub(word_type(64), builder.shl(builder.sub(stop, place), word_type(3)))
+        above = builder.sub(word_type(64), bits_left)
+        low_6 = word_type(63)
+        last = builder.shl(word_at(place), builder.and_(beyond, low_6))
+        last = builder.lshr(last, builder.and_(above, low_6))
+        empty = builder.icmp_unsigned("==", bits_left, word_type(0))
+        last = builder.select(empty, word_type(0), last)
+        _sip_absorb_word(builder, v, builder.or_(last, builder.shl(size, word_type(56))))
+
+        output = []
+        for place_of_mark, mark in ((2, SIP_128_START), (1, SIP_128_SECOND)):
+            v[place_of_mark] = builder.xor(v[place_of_mark], word_type(int(mark)))
+            _sip_rounds(builder, v, 4)
+            output.append(builder.xor(builder.xor(v[0], v[1]), builder.xor(v[2], v[3])))
+        return context.make_tuple(builder, signature.return_type, output)
+
+    arguments = (data, types.int64, types.int64, types.uint64, types.uint64)
+    return types.UniTuple(types.uint64, 2)(*arguments), build  # type: ignore[no-untyped-call]
 
 
-def _sip_finish_ir(typing: Any, v0: Any, v1: Any, v2: Any, v3: Any) -> Any:
-    """The state after the rounds that end a message or, for a long output, its first half."""
-
-    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        v = list(arguments)
-        _sip_rounds(builder, v, 4)
-        return context.make_tuple(builder, signature.return_type, v)
-
-    return SIP_STATE(*[types.uint64] * 4), build
-
-
-_sip_absorb: Any = intrinsic(_sip_absorb_ir)
-_sip_finish: Any = intrinsic(_sip_finish_ir)
-
-
-@formula
-def _sip_start_128(key: Any) -> Any:
-    return key[0] ^ SIP_0, key[1] ^ SIP_1 ^ SIP_128_START, key[0] ^ SIP_2, key[1] ^ SIP_3
-
-
-@formula
-def _sip_output_128(v0: Any, v1: Any, v2: Any, v3: Any) -> Any:
-    v0, v1, v2, v3 = _sip_finish(v0, v1, v2 ^ SIP_128_START, v3)
-    first = v0 ^ v1 ^ v2 ^ v3
-    v0, v1, v2, v3 = _sip_finish(v0, v1 ^ SIP_128_SECOND, v2, v3)
-    return first, v0 ^ v1 ^ v2 ^ v3
-
-
-@formula
-def _last_word(data: Any, start: Any, stop: Any) -> Any:
-    """The up to seven bytes that are left, zeros above them."""
-    size = stop - start
-    if start + 8 <= data.shape[0]:
-        return _load_word(data, start) & ((np.uint64(1) << np.uint64(8 * size)) - np.uint64(1))
-    word = np.uint64(0)
-    for i in range(size):
-        word |= np.uint64(data[start + i]) << np.uint64(8 * i)
-    return word
+_sip_digest: Any = intrinsic(_sip_digest_ir)
 
 
 def digest_bytes(offsets: NDArray[np.int64], data: NDArray[np.uint8], key: Words64) -> Words64:
     """The 128-bit digest of each of the strings `data[offsets[i]:offsets[i + 1]]`, as two words."""
     digests = np.empty((offsets.shape[0] - 1, 2), dtype=np.uint64)
+    if data.size < 8:
+        data = np.concatenate([data, np.zeros(8, np.uint8)])
     data = data.view()
     data.flags.writeable = False  # as Polars gives them: one kind of array, compiled once
-    _digest_bytes(offsets, data, key, digests)
+    _digest_bytes(offsets, data, key[0], key[1], digests)
     return digests
 
 
 @kernel
 def _digest_bytes(
-    offsets: NDArray[np.int64], data: NDArray[np.uint8], key: Words64, digests: Words64
+    offsets: NDArray[np.int64], data: NDArray[np.uint8], key0: np.uint64, key1: np.uint64, digests: Words64
 ) -> None:
     for i in range(digests.shape[0]):
-        start, stop = offsets[i], offsets[i + 1]
-        v0, v1, v2, v3 = _sip_start_128(key)
-        while stop - start >= 8:
-            v0, v1, v2, v3 = _sip_absorb(v0, v1, v2, v3, _load_word(data, start))
-            start += 8
-        length = np.uint64(stop - offsets[i]) << np.uint64(56)
-        last = _last_word(data, start, stop) | length
-        v0, v1, v2, v3 = _sip_absorb(v0, v1, v2, v3, last)
-        digests[i, 0], digests[i, 1] = _sip_output_128(v0, v1, v2, v3)
+        digests[i, 0], digests[i, 1] = _sip_digest(data, offsets[i], offsets[i + 1], key0, key1)
 
 
 def digest_words(rows: Words64, key: Words64) -> Words64:
@@ -310,11 +291,11 @@ def _smallest(values: Any, size: Any, rank: Any, histogram: Any) -> Any:
 
 def sample_rows(
     indptr: NDArray[np.int64],
-    items: NDArray[np.int32],
+    items: NDArray[np.uint32],
     user_keys: Words64,
     item_digests: Words64,
     max_items: int,
-) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
     """Cut every row to `max_items` of its items, uniformly without replacement; shorter rows stay whole.
 
     Of a longer row those items are kept whose priority is smallest, the earlier ones in the row where

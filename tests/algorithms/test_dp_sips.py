@@ -13,9 +13,9 @@ from dpsu.algorithms import dp_sips
 from dpsu.algorithms.request import Request
 from dpsu.engines.local import LocalEngine
 from dpsu.errors import InvalidArgument
-from dpsu.noise import _normal
 from dpsu.plan import Plan
 from dpsu.stream import Purpose, Stream
+from normals import computed_normals
 from user_sets import copies_of, numbered, sets_of
 
 some_sets = st.lists(st.sets(st.integers(0, 5), min_size=1), min_size=1, max_size=25).map(numbered)
@@ -44,7 +44,7 @@ def test_a_selection_is_the_oracles(rows, key, max_items):
     noise = []
     for r, selection in enumerate(mechanism.rounds):
         words = stream.words(Purpose.NOISE, r, sets.item_digests)
-        noise.append({item: selection.sigma * _normal(word)[0] for item, word in enumerate(words)})
+        noise.append(dict(enumerate(selection.sigma * computed_normals(words)[0])))
     thresholds = [selection.threshold for selection in mechanism.rounds]
     expected = reference.dp_sips(rows, thresholds, draw, noise)
     assert set(np.flatnonzero(table["released"]).tolist()) == expected

@@ -17,9 +17,9 @@ from dpsu.algorithms.request import Request
 from dpsu.engines.local import LocalEngine
 from dpsu.errors import InvalidArgument, TooLarge
 from dpsu.mad_kernels import FINE_ONE, LIMIT, divide_with_bias, require_one_budget
-from dpsu.noise import _normal
 from dpsu.plan import Plan
 from dpsu.stream import Purpose, Stream
+from normals import computed_normals
 from user_sets import copies_of, numbered, sets_of
 
 ITEMS = 8
@@ -181,7 +181,7 @@ def test_new_items_get_no_more_than_the_threshold_allows(b_min, b_max):
 
 def normals_of(stream, sets, r):
     words = stream.words(Purpose.NOISE, r, sets.item_digests)
-    return {item: _normal(word)[0] for item, word in enumerate(words)}
+    return dict(enumerate(computed_normals(words)[0]))
 
 
 @settings(deadline=None, max_examples=60)

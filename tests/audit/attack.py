@@ -77,7 +77,7 @@ class Database:
     @property
     def rows(self):
         indptr = np.cumsum([0, *map(len, self.sets)]).astype(np.int64)
-        return indptr, np.array([item for own in self.sets for item in own], np.int32)
+        return indptr, np.array([item for own in self.sets for item in own], np.uint32)
 
 
 def calibrate(delta, max_items, **options):
@@ -144,7 +144,7 @@ def exposed_users(mechanism, users, set_size, seed):
     pairs = users * set_size
     sets = UserSets(
         np.arange(0, pairs + 1, set_size),
-        np.arange(pairs, dtype=np.int32),
+        np.arange(pairs, dtype=np.uint32),
         rng.integers(0, 2**64, (users, 2), dtype=np.uint64),
         rng.integers(0, 2**64, (pairs, 2), dtype=np.uint64),
         Names(pl.DataFrame({"item": []})),
@@ -189,7 +189,7 @@ def play(indptr, items, users, rounds, cell, tail, caps, focus_on_exact, normals
         totals[:] = 0
         for row in range(users.size):
             given[:] = 0
-            weigh_proportionally(indptr, items, priority, caps, given, row, row + 1)
+            weigh_proportionally(indptr, items, priority, caps, given, np.empty(caps.size), row, row + 1)
             for item in range(count):
                 totals[item] += users[row] * given[item]
         crossed = False

@@ -18,8 +18,8 @@ from attack import (
 )
 
 from dpsu.engines.local import LocalEngine
-from dpsu.noise import _normal
 from dpsu.stream import Purpose, Stream
+from normals import computed_normals
 
 RUNS = 100_000
 
@@ -72,7 +72,7 @@ def test_the_simulation_under_attack_is_the_product(seed):
     table = mechanism.select(LocalEngine(threads=1), product_sets, stream)
     normals = np.array(
         [
-            [_normal(word)[0] for word in stream.words(Purpose.NOISE, r, product_sets.item_digests)]
+            computed_normals(stream.words(Purpose.NOISE, r, product_sets.item_digests))[0]
             for r in range(len(mechanism.boundary.shares))
         ]
     )

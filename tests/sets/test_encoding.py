@@ -48,7 +48,7 @@ keys = st.one_of(
 def test_sets_are_those_of_a_dictionary(pairs):
     sets = read_sets([(user, [item]) for user, item in pairs], stream=STREAM)
     assert decoded(sets) == by_dictionary((user, (item,)) for user, item in pairs)
-    assert sets.items.dtype == np.int32
+    assert sets.items.dtype == np.uint32
     assert sets.indptr.dtype == np.int64
     for start, end in zip(sets.indptr, sets.indptr[1:], strict=False):
         digests = sets.item_digests[sets.items[start:end]].tolist()

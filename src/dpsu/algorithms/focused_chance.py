@@ -29,7 +29,7 @@ def _released_share(mechanism: FocusedGaussian, holders: int, set_size: int) -> 
     size = min(set_size, mechanism.request.max_items)
     groups = -(-SAMPLES // size)
     indptr = np.arange(0, groups * size + 1, size)
-    items = np.arange(groups * size, dtype=np.int32)
+    items = np.arange(groups * size, dtype=np.uint32)
     boundary = mechanism.boundary
     draws = public_normals(len(boundary.shares) + 1, groups * size)
     share = size / set_size
@@ -39,7 +39,7 @@ def _released_share(mechanism: FocusedGaussian, holders: int, set_size: int) -> 
         zip(boundary.shares, boundary.scales, boundary.thresholds, strict=True)
     ):
         weights = np.zeros(items.size, np.int64)
-        weigh_proportionally(indptr, items, priority, boundary.caps, weights, 0, groups)
+        weigh_proportionally(indptr, items, priority, boundary.caps, weights, np.empty(size), 0, groups)
         noisy += budget * kept * weights / ONE + scale * draws[r]
         released |= noisy > threshold
         priority = np.where(released, 0.0, mechanism.priority(noisy, r))

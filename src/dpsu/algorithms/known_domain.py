@@ -77,7 +77,7 @@ def hits(domain: int, z: Fraction, stream: Stream) -> list[int]:
 class Joins:
     """All n-grams whose first and last n-1 words are in a set of (n-1)-grams: counted, and numbered without being listed."""
 
-    def __init__(self, parts: NDArray[np.int32]) -> None:
+    def __init__(self, parts: NDArray[np.uint32]) -> None:
         self._parts = parts
         heads, tails = parts[:, :-1], parts[:, 1:]
         shared = np.unique(np.vstack([tails, heads]), axis=0, return_inverse=True)[1].reshape(-1)
@@ -92,7 +92,7 @@ class Joins:
     def __len__(self) -> int:
         return int(self._ends[-1]) if self._ends.size else 0
 
-    def words(self, members: list[int]) -> NDArray[np.int32]:
+    def words(self, members: list[int]) -> NDArray[np.uint32]:
         """The words of the members with these numbers, a row for each."""
         numbers = np.array(members, np.int64)
         block = np.searchsorted(self._ends, numbers, side="right")

@@ -197,10 +197,11 @@ class Mad2R(Mechanism):
         crossed = noisy > self.first.selection.threshold
         left = ~crossed & ~self.hopeless(noisy)
         sizes = left.reshape(noise.shape).sum(axis=1)
-        items = np.arange(left.sum(), dtype=np.int32)
+        items = np.arange(left.sum(), dtype=np.uint32)
         weights = np.zeros(items.size, np.int64)
         indptr = np.concatenate([[0], np.cumsum(sizes)])
-        weigh_with_bias(indptr, items, self.bias(noisy[left]), self.second.bias_table, weights, 0, len(sizes))
+        bias, table = self.bias(noisy[left]), self.second.bias_table
+        weigh_with_bias(indptr, items, bias, table, weights, np.empty(kept), 0, len(sizes))
         sizes = np.repeat(sizes, sizes)
         given = (weights + self.second.first_weights[sizes]) * UNIT
         total = self.second.alike(holders, sizes, given)

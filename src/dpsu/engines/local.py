@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dpsu.engines import Columns, Rule, Step, Walk
 from dpsu.errors import TooLarge
-from dpsu.kernels import keep_open, mark_held
+from dpsu.kernels import Codes, keep_open, mark_held
 from dpsu.random_kernels import sample_rows
 from dpsu.sets import ColumnNames, UserSets, read_sets, read_text
 from dpsu.sets.text import TextRule
@@ -25,7 +25,6 @@ SLICE = 1 << 17
 NO_VALUES = np.zeros(0, np.float64)
 
 Bounds = NDArray[np.int64]
-Codes = NDArray[np.int32]
 
 
 @dataclass(frozen=True, repr=False)
@@ -33,7 +32,7 @@ class Rows:
     """Bounded user sets: as `UserSets`, without the names."""
 
     indptr: NDArray[np.int64]
-    items: NDArray[np.int32]
+    items: Codes
     user_digests: NDArray[np.uint64]
     item_digests: NDArray[np.uint64]
     held: NDArray[np.bool_]
@@ -122,7 +121,9 @@ class LocalEngine:
 
         def total_of(first: int, last: int) -> NDArray[np.int64]:
             totals = np.zeros(len(rows.held), np.int64)
-            rule.kernel(rows.indptr, rows.items, values, rule.table, totals, first, last)
+            room = np.empty(rule.table.shape[-1])
+            if rule.kernel(rows.indptr, rows.items, values, rule.table, totals, room, first, last):
+                raise ArithmeticError("the weights of a user exceed one budget")
             return totals
 
         parts = self._on_threads(total_of, self._slices_of(rows.indptr))
@@ -159,7 +160,7 @@ class LocalEngine:
 
     def names(self, sets: UserSets, items: Columns) -> pl.DataFrame:
         """Decode the released items, with the column `holders` if they were counted."""
-        codes = np.flatnonzero(items["released"]).astype(np.int32)
+        codes = np.flatnonzero(items["released"]).astype(np.uint32)
         beside = {"holders": items["holders"][codes]} if "holders" in items else None
         return sets.names.decode(codes, beside)
 

@@ -46,7 +46,7 @@ class Shard:
     """Some of the items: their columns, and for every part where its items stand among them."""
 
     columns: dict[str, NDArray[Any]]
-    links: dict[int, NDArray[np.int32]]
+    links: dict[int, NDArray[np.uint32]]
 
 
 @dataclass(frozen=True)
@@ -251,7 +251,7 @@ def decode(own: pa.Table, mail: pa.Table) -> pa.Table:
     """The names of a part's items that are released."""
     names, order, types = pickle.loads(own.column("names")[0].as_py())
     released = order[_read_mail(mail)["released"]]
-    return names.decode(released.astype(np.int32)).to_arrow().cast(types)
+    return names.decode(released.astype(np.uint32)).to_arrow().cast(types)
 
 
 def split_for_walk(batch: pa.RecordBatch, *, parts: int, stream: Stream) -> Iterator[pa.RecordBatch]:
@@ -282,7 +282,7 @@ def walk_part(table: pa.Table, *, walk: Walk, stream: Stream, shards: int) -> pa
     return pa.Table.from_batches([_letters(answers)])
 
 
-def _merged(blocks: Iterable[Rows]) -> tuple[Rows, list[NDArray[np.int32]]]:
+def _merged(blocks: Iterable[Rows]) -> tuple[Rows, list[NDArray[np.uint32]]]:
     """The rows of all blocks under one numbering of users and items, and the numbers of each block's items."""
     blocks = list(blocks)
     digests, numbers = _union([block.item_digests for block in blocks])
@@ -296,14 +296,14 @@ def _merged(blocks: Iterable[Rows]) -> tuple[Rows, list[NDArray[np.int32]]]:
     return _some_users(merged, digest_order(users)), numbers
 
 
-def _union(parts: list[NDArray[np.uint64]]) -> tuple[NDArray[np.uint64], list[NDArray[np.int32]]]:
+def _union(parts: list[NDArray[np.uint64]]) -> tuple[NDArray[np.uint64], list[NDArray[np.uint32]]]:
     """The distinct digests in ascending order, and where those of each part stand among them."""
     everything = np.concatenate(parts)
     order = digest_order(everything)
     ordered = everything[order]
     fresh = np.ones(len(ordered), np.bool_)
     fresh[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
-    numbers = (np.cumsum(fresh) - 1).astype(np.int32)[places(order)]
+    numbers = (np.cumsum(fresh) - 1).astype(np.uint32)[places(order)]
     return ordered[fresh], np.split(numbers, np.cumsum([len(part) for part in parts])[:-1])
 
 

@@ -4,84 +4,72 @@ Encoding goes batch by batch and keeps the distinct values alone, so that the so
 memory. Nothing is shared between two encoders: what one release has seen cannot turn up in another.
 """
 
-from typing import Any
-
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 from polars import selectors as cs
 
-from dpsu.compiled import formula, kernel
+from dpsu.compiled import kernel
 from dpsu.random_kernels import digest_bytes, digest_concatenated, digest_integers
 from dpsu.sets.columns import WHOLE
 
-Codes = NDArray[np.int32]
+Codes = NDArray[np.uint32]
 Keys = NDArray[np.uint64]
 
 MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 MIX_2 = np.uint64(0x94D049BB133111EB)
+SHIFT_1, SHIFT_2, SHIFT_3 = np.uint64(30), np.uint64(27), np.uint64(31)
+ONE = np.uint64(1)
 LOW_32 = np.uint64(0xFFFFFFFF)
 FIRST_SLOTS = 1 << 12
-
-
-@formula
-def _slot_of(key: Any, slots: Any, distinct: Any, seed: Any) -> Any:
-    """The slot that holds the code of `key`, or the empty one where it belongs."""
-    x = key ^ seed
-    x = (x ^ (x >> np.uint64(30))) * MIX_1
-    x = (x ^ (x >> np.uint64(27))) * MIX_2
-    mask = np.uint64(slots.size - 1)
-    slot = (x ^ (x >> np.uint64(31))) & mask
-    while slots[slot] >= 0 and distinct[slots[slot]] != key:
-        slot = (slot + np.uint64(1)) & mask
-    return slot
-
-
-@kernel
-def fill_slots(slots: Codes, distinct: Keys, known: int, seed: np.uint64) -> None:
-    """Give each of the first `known` keys its slot in an empty table."""
-    for code in range(known):
-        slots[_slot_of(distinct[code], slots, distinct, seed)] = code
+EMPTY = np.uint32(0xFFFFFFFF)
 
 
 @kernel
 def assign_codes(
-    keys: Keys, start: int, codes: Codes, slots: Codes, distinct: Keys, known: int, seed: np.uint64
+    keys: Keys,
+    start: int,
+    codes: Codes,
+    slots: Codes,
+    mask: np.uint64,
+    distinct: Keys,
+    known: int,
+    seed: np.uint64,
 ) -> tuple[int, int]:
     """Write the codes of the keys from row `start` on; new keys get the next codes.
 
-    Returns the row where a new key found no room, or the end, and how many keys are known by then.
+    `slots` is a hash table of codes with open addressing; `mask` is its size less one. Returns the row where a new key
+    found no room, or the end, and how many keys are known by then.
     """
+    last, code = ~keys[start], EMPTY
     for row in range(start, keys.size):
         key = keys[row]
-        if row > 0 and key == keys[row - 1]:
-            codes[row] = codes[row - 1]
-            continue
-        slot = _slot_of(key, slots, distinct, seed)
-        if slots[slot] < 0:
-            if known == distinct.size:
-                return row, known
-            slots[slot] = known
-            distinct[known] = key
-            known += 1
-        codes[row] = slots[slot]
+        if key != last:
+            x = key ^ seed
+            x = (x ^ (x >> SHIFT_1)) * MIX_1
+            x = (x ^ (x >> SHIFT_2)) * MIX_2
+            slot = (x ^ (x >> SHIFT_3)) & mask
+            code = slots[slot]
+            while code != EMPTY and distinct[code] != key:
+                slot = (slot + ONE) & mask
+                code = slots[slot]
+            if code == EMPTY:
+                if known == distinct.size:
+                    return row, known
+                slots[slot] = known
+                code = slots[slot]
+                distinct[known] = key
+                known += 1
+            last = key
+        codes[row] = code
     return keys.size, known
 
 
 def first_rows(codes: Codes, known: int, now_known: int) -> NDArray[np.int64]:
     """For each code from `known` on, the row where it stands first; new codes appear in ascending order."""
-    rows = np.empty(now_known - known, dtype=np.int64)
-    _first_rows(codes, known, rows)
-    return rows
-
-
-@kernel
-def _first_rows(codes: Codes, known: int, rows: NDArray[np.int64]) -> None:
-    found = 0
-    for row in range(codes.size):
-        if codes[row] == known + found:
-            rows[found] = row
-            found += 1
+    rows = np.flatnonzero(codes >= known)
+    highest = np.maximum.accumulate(codes[rows])
+    return rows[np.searchsorted(highest, np.arange(known, now_known, dtype=codes.dtype))]
 
 
 class KeyTable:
@@ -89,7 +77,7 @@ class KeyTable:
 
     def __init__(self, seed: int) -> None:
         self._seed = np.uint64(seed)
-        self._slots = np.full(FIRST_SLOTS, -1, dtype=np.int32)
+        self._slots = np.full(FIRST_SLOTS, EMPTY, dtype=np.uint32)
         self._distinct = np.empty(FIRST_SLOTS // 2, dtype=np.uint64)
         self._known = 0
 
@@ -105,22 +93,24 @@ class KeyTable:
         """The codes of these keys."""
         keys = keys.view()
         keys.flags.writeable = False  # as Polars gives them: one kind of array, compiled once
-        codes = np.empty(keys.size, dtype=np.int32)
+        codes = np.empty(keys.size, dtype=np.uint32)
         row = 0
         while row < keys.size:
-            row, self._known = assign_codes(
-                keys, row, codes, self._slots, self._distinct, self._known, self._seed
-            )
+            row, self._known = self._assign(keys, row, codes, self._known)
             if row < keys.size:
                 self._grow()
         return codes
 
+    def _assign(self, keys: Keys, row: int, codes: Codes, known: int) -> tuple[int, int]:
+        mask = np.uint64(self._slots.size - 1)
+        return assign_codes(keys, row, codes, self._slots, mask, self._distinct, known, self._seed)
+
     def _grow(self) -> None:
-        larger = np.empty(4 * self._distinct.size, dtype=np.uint64)
-        larger[: self._known] = self._distinct
-        self._distinct = larger
-        self._slots = np.full(2 * larger.size, -1, dtype=np.int32)
-        fill_slots(self._slots, self._distinct, self._known, self._seed)
+        keys = self.keys
+        keys.flags.writeable = False
+        self._distinct = np.empty(4 * self._distinct.size, dtype=np.uint64)
+        self._slots = np.full(2 * self._distinct.size, EMPTY, dtype=np.uint32)
+        self._assign(keys, 0, np.empty(keys.size, dtype=np.uint32), 0)
 
 
 class WholeColumn:
@@ -184,7 +174,7 @@ class TextColumn:
             codes = self._table.encode(self._hash(text))
             fresh = text.gather(first_rows(codes, len(self._names), len(self._table)))
             names = pl.concat([self._names, fresh]).rechunk()
-            if not (names.gather(pl.Series(codes.view(np.uint32))) != text).any():
+            if not (names.gather(pl.Series(codes)) != text).any():
                 self._names = names
                 return codes
             self._reseed()

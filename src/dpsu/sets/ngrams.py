@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dpsu.compiled import kernel
+from dpsu.compiled import allocating_kernel
 from dpsu.errors import TooLarge
 from dpsu.random_kernels import digest_bytes
 from dpsu.sets.columns import ColumnNames
@@ -24,13 +24,13 @@ from dpsu.stream import Stream
 Bools = NDArray[np.bool_]
 
 SPACE_BYTE = np.uint8(0x20)
-NONE = -1
+NONE = np.uint32(0xFFFFFFFF)
 SLICE = 1 << 18
 
 
 @dataclass(frozen=True, repr=False)
 class Ngrams:
-    """The n-grams of one size: `codes[i]` is the one that begins at word i of the corpus, or -1.
+    """The n-grams of one size: `codes[i]` is the one that begins at word i of the corpus, or NONE.
 
     An n-gram longer than a word is the n-gram of all but its last word and that word: `table` holds the pairs.
     """
@@ -47,15 +47,15 @@ class Ngrams:
     def __len__(self) -> int:
         return self.n_words if self.table is None else len(self.table)
 
-    def words_of(self, codes: NDArray[np.int64]) -> NDArray[np.int32]:
+    def words_of(self, codes: NDArray[np.int64]) -> NDArray[np.uint32]:
         """The words of the n-grams with these codes, a row for each."""
         if self.shorter is None or self.table is None:
-            return codes.astype(np.int32).reshape(-1, 1)
+            return codes.astype(np.uint32).reshape(-1, 1)
         keys = self.table.keys[codes]
         before = self.shorter.words_of((keys >> np.uint64(32)).astype(np.int64))
-        return np.hstack([before, (keys & LOW_32).astype(np.int32).reshape(-1, 1)])
+        return np.hstack([before, (keys & LOW_32).astype(np.uint32).reshape(-1, 1)])
 
-    def add(self, words: NDArray[np.int32]) -> NDArray[np.int64]:
+    def add(self, words: NDArray[np.uint32]) -> NDArray[np.int64]:
         """The codes of n-grams given by their words, whether the corpus has them or not; their beginnings are known."""
         if self.shorter is None or self.table is None:
             return words[:, 0].astype(np.int64)
@@ -73,12 +73,12 @@ def longer(corpus: Corpus, shorter: Ngrams, kept: Bools | None = None) -> Ngrams
     chosen = np.ones(len(shorter), np.bool_) if kept is None else kept
     keys, at = pair_up(corpus.starts, corpus.words, shorter.codes, chosen, shorter.size)
     table = KeyTable(int(corpus.digest_key[0]))
-    codes = np.full(corpus.words.size, NONE, dtype=np.int32)
+    codes = np.full(corpus.words.size, NONE, dtype=np.uint32)
     codes[at] = table.encode(keys)
     return Ngrams(shorter.size + 1, codes, shorter, table, shorter.n_words)
 
 
-@kernel
+@allocating_kernel
 def pair_up(
     starts: Offsets, words: Codes, codes: Codes, kept: Bools, size: int
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
@@ -89,30 +89,30 @@ def pair_up(
     for row in range(starts.size - 1):
         for i in range(starts[row], starts[row + 1] - size):
             first, second = codes[i], codes[i + 1]
-            if first >= 0 and second >= 0 and kept[first] and kept[second]:
+            if first != NONE and second != NONE and kept[first] and kept[second]:
                 keys[found] = np.uint64(first) << np.uint64(32) | np.uint64(words[i + size])
                 at[found] = i
                 found += 1
     return keys[:found].copy(), at[:found].copy()
 
 
-@kernel
+@allocating_kernel
 def pairs_of(row_users: Codes, starts: Offsets, codes: Codes, base: int) -> tuple[Codes, Codes]:
     """The users and numbers (from `base` on) of all n-grams in the corpus."""
-    users = np.empty(codes.size, np.int32)
-    items = np.empty(codes.size, np.int32)
+    users = np.empty(codes.size, np.uint32)
+    items = np.empty(codes.size, np.uint32)
     found = 0
     for row in range(row_users.size):
         for i in range(starts[row], starts[row + 1]):
-            if codes[i] >= 0:
+            if codes[i] != NONE:
                 users[found] = row_users[row]
                 items[found] = base + codes[i]
                 found += 1
     return users[:found].copy(), items[:found].copy()
 
 
-@kernel
-def join_words(phrases: NDArray[np.int32], starts: Offsets, data: Bytes) -> tuple[Offsets, Bytes]:
+@allocating_kernel
+def join_words(phrases: NDArray[np.uint32], starts: Offsets, data: Bytes) -> tuple[Offsets, Bytes]:
     """The words of every row with single spaces between them: where each begins, and all bytes."""
     count, size = phrases.shape
     offsets = np.zeros(count + 1, np.int64)
@@ -173,7 +173,7 @@ class NgramNames(Names):
         return pl.DataFrame([pl.Series(self._column, names, dtype=pl.String), *further]).sort(self._column)
 
 
-def spell(phrases: NDArray[np.int32], spelling: tuple[Offsets, Bytes]) -> list[str]:
+def spell(phrases: NDArray[np.uint32], spelling: tuple[Offsets, Bytes]) -> list[str]:
     """The phrases as strings."""
     offsets, joined = join_words(phrases, *spelling)
     text = joined.tobytes()
@@ -191,7 +191,7 @@ def ngram_sets(corpus: Corpus, parts: Sequence[Ngrams], column: str) -> UserSets
     if sum(users.size for users, _ in pairs) > MOST_PAIRS:
         raise TooLarge("the text has more than 2^31 n-grams; take fewer sizes or a part of the users")
     digests = np.concatenate([_digests(part, corpus, spelling) for part in parts])
-    users = np.arange(len(corpus.user_digests), dtype=np.int32)
+    users = np.arange(len(corpus.user_digests), dtype=np.uint32)
     indptr, items, order = group_by_user(pairs, users, digest_order(digests))
     names = NgramNames(column, parts, order, spelling)
     return UserSets(indptr, items, corpus.user_digests, digests[order], names)

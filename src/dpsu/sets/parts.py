@@ -44,7 +44,7 @@ def _part(sets: UserSets, chosen: NDArray[np.bool_]) -> UserSets:
     held = np.zeros(sets.n_items, np.bool_)
     held[own] = True
     codes = np.flatnonzero(held)
-    renumbered = (np.cumsum(held) - 1).astype(np.int32)
+    renumbered = (np.cumsum(held) - 1).astype(np.uint32)
     indptr = np.concatenate([[0], np.cumsum(sizes[chosen])]).astype(np.int64)
     return UserSets(
         indptr,

@@ -11,12 +11,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dpsu.compiled import kernel
+from dpsu.compiled import allocating_kernel, kernel
 from dpsu.errors import InvalidArgument, UnsupportedType
 from dpsu.hints import did_you_mean
 from dpsu.random_kernels import digest_bytes
 from dpsu.sets.columns import ColumnNames, require_types, require_values
-from dpsu.sets.encode import FIRST_SLOTS, Codes, KeyEncoder, bytes_of, first_rows
+from dpsu.sets.encode import EMPTY, FIRST_SLOTS, Codes, KeyEncoder, bytes_of, first_rows
 from dpsu.sets.lines import TEXT, USER, scan_lines
 from dpsu.sets.read import read_batches, scan_source
 from dpsu.sets.user_sets import Digests, digest_order, places
@@ -146,9 +146,11 @@ def assign_words(
     for place in range(start, digests.shape[0]):
         first, second = digests[place, 0], digests[place, 1]
         slot = first & mask
-        while slots[slot] >= 0 and (distinct[slots[slot], 0] != first or distinct[slots[slot], 1] != second):
+        while slots[slot] != EMPTY and (
+            distinct[slots[slot], 0] != first or distinct[slots[slot], 1] != second
+        ):
             slot = (slot + np.uint64(1)) & mask
-        if slots[slot] < 0:
+        if slots[slot] == EMPTY:
             if known == distinct.shape[0]:
                 return place, known
             slots[slot] = known
@@ -158,7 +160,7 @@ def assign_words(
     return digests.shape[0], known
 
 
-@kernel
+@allocating_kernel
 def gather_words(starts: Offsets, data: Bytes, chosen: NDArray[np.int64]) -> tuple[Offsets, Bytes]:
     """The bytes of the chosen words, and where each begins."""
     new_starts = np.zeros(chosen.size + 1, np.int64)
@@ -177,7 +179,7 @@ class Vocabulary:
     """
 
     def __init__(self) -> None:
-        self._slots = np.full(FIRST_SLOTS, -1, dtype=np.int32)
+        self._slots = np.full(FIRST_SLOTS, EMPTY, dtype=np.uint32)
         self._digests = np.empty((FIRST_SLOTS // 2, 2), dtype=np.uint64)
         self._known = 0
         self._parts: list[tuple[Offsets, Bytes]] = []
@@ -196,7 +198,7 @@ class Vocabulary:
     def encode(self, tokens: Tokens, digests: Digests) -> Codes:
         """The codes of these words, which have these digests."""
         before = self._known
-        codes = np.empty(len(digests), dtype=np.int32)
+        codes = np.empty(len(digests), dtype=np.uint32)
         place = 0
         while place < codes.size:
             place, self._known = assign_words(digests, place, codes, self._slots, self._digests, self._known)
@@ -208,8 +210,8 @@ class Vocabulary:
     def _grow(self) -> None:
         known = self.digests
         self._digests = np.empty((4 * len(self._digests), 2), dtype=np.uint64)
-        self._slots = np.full(2 * len(self._digests), -1, dtype=np.int32)
-        assign_words(known, 0, np.empty(len(known), dtype=np.int32), self._slots, self._digests, 0)
+        self._slots = np.full(2 * len(self._digests), EMPTY, dtype=np.uint32)
+        assign_words(known, 0, np.empty(len(known), dtype=np.uint32), self._slots, self._digests, 0)
 
     def spelling(self) -> tuple[Offsets, Bytes]:
         """Where each word begins, and the bytes of all of them."""
@@ -274,9 +276,9 @@ def read_corpus(
     starts = np.zeros(1 + sum(map(len, lengths)), dtype=np.int64)
     np.cumsum(np.concatenate([*lengths, np.zeros(0, np.int64)]), out=starts[1:])
     return Corpus(
-        places(order)[np.concatenate([*row_users, np.zeros(0, np.int32)])],
+        places(order)[np.concatenate([*row_users, np.zeros(0, np.uint32)])],
         starts,
-        np.concatenate([*words, np.zeros(0, np.int32)]),
+        np.concatenate([*words, np.zeros(0, np.uint32)]),
         vocabulary,
         digests[order],
         stream.digest_key,

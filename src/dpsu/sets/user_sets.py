@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 from dpsu.compiled import kernel
 
 Digests = NDArray[np.uint64]
-Codes = NDArray[np.int32]
+Codes = NDArray[np.uint32]
 
 LOW_32 = np.uint64(0xFFFFFFFF)
+HIGH = np.uint64(32)
+UNSEEN = 0xFFFFFFFF
 
 
 class Names:
@@ -93,8 +95,8 @@ def digest_order(digests: Digests) -> NDArray[np.int64]:
 
 def places(order: NDArray[np.int64]) -> Codes:
     """Where each element stands in the order."""
-    ranks = np.empty(order.size, dtype=np.int32)
-    ranks[order] = np.arange(order.size, dtype=np.int32)
+    ranks = np.empty(order.size, dtype=np.uint32)
+    ranks[order] = np.arange(order.size, dtype=np.uint32)
     return ranks
 
 
@@ -116,7 +118,7 @@ def pack_pairs(
     middle = user_places.size // 2
     for row in range(users.size):
         user, item = user_places[users[row]], item_places[items[row]]
-        word = (np.uint64(user) << np.uint64(32)) | np.uint64(item)
+        word = (user << HIGH) | item
         if user < middle:
             packed[front] = word
             front += 1
@@ -126,41 +128,38 @@ def pack_pairs(
     return front, back
 
 
-def rows_of_sorted(packed: NDArray[np.uint64], n_users: int) -> tuple[NDArray[np.int64], Codes]:
-    """The CSR arrays of sorted pairs, repeats left out; a user without a pair has an empty row."""
-    indptr = np.zeros(n_users + 1, dtype=np.int64)
-    items = np.empty(packed.size, dtype=np.int32)
-    kept = _unpack(packed, indptr, items)
-    return indptr, items[:kept].copy() if kept < packed.size else items
-
-
 @kernel
-def _unpack(packed: NDArray[np.uint64], indptr: NDArray[np.int64], items: Codes) -> int:
-    kept = 0
+def unpack_rows(
+    packed: NDArray[np.uint64],
+    indptr: NDArray[np.int64],
+    items: Codes,
+    numbers: Codes,
+    order: NDArray[np.int64],
+) -> tuple[int, int]:
+    """The rows of sorted pairs, repeats left out; a user without a pair has an empty row.
+
+    Items get new numbers, as they first appear: `numbers` has those, UNSEEN so far, and `order` says whose they are.
+    Returns how many pairs there are, and how many items.
+    """
+    pairs, found, user = 0, 0, 0
     for i in range(packed.size):
-        if i > 0 and packed[i] == packed[i - 1]:
+        word = packed[i]
+        if i > 0 and word == packed[i - 1]:
             continue
-        items[kept] = np.int32(packed[i] & LOW_32)
-        kept += 1
-        indptr[np.int64(packed[i] >> np.uint64(32)) + 1] = kept
-    for user in range(indptr.size - 1):
-        if indptr[user + 1] < indptr[user]:
-            indptr[user + 1] = indptr[user]
-    return kept
-
-
-@kernel
-def _number_by_appearance(items: Codes, numbers: Codes, order: NDArray[np.int64]) -> int:
-    """Give items new numbers, as they first appear; `numbers` are those, -1 so far, and `order` says whose they are."""
-    found = 0
-    for k in range(items.size):
-        item = np.uint32(items[k])
-        if numbers[item] < 0:
+        while user < word >> HIGH:
+            user += 1
+            indptr[user] = pairs
+        item = word & LOW_32
+        if numbers[item] == UNSEEN:
             numbers[item] = found
             order[found] = item
             found += 1
-        items[k] = numbers[item]
-    return found
+        items[pairs] = numbers[item]
+        pairs += 1
+    while user < indptr.size - 1:
+        user += 1
+        indptr[user] = pairs
+    return pairs, found
 
 
 def group_by_user(
@@ -178,8 +177,8 @@ def group_by_user(
         front, back = pack_pairs(users, items, user_places, item_places, packed, front, back)
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(np.ndarray.sort, (packed[:front], packed[front:])))
-    indptr, row_items = rows_of_sorted(packed, user_places.size)
-    numbers, order = np.full(item_order.size, -1, np.int32), np.empty(item_order.size, np.int64)
-    found = _number_by_appearance(row_items, numbers, order)
-    order[found:] = np.flatnonzero(numbers < 0)
-    return indptr, row_items, item_order[order]
+    indptr, row_items = np.zeros(user_places.size + 1, np.int64), np.empty(packed.size, np.uint32)
+    numbers, order = np.full(item_order.size, UNSEEN, np.uint32), np.empty(item_order.size, np.int64)
+    kept, found = unpack_rows(packed, indptr, row_items, numbers, order)
+    order[found:] = np.flatnonzero(numbers == UNSEEN)
+    return indptr, row_items[:kept].copy() if kept < packed.size else row_items, item_order[order]
