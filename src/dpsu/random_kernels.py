@@ -14,7 +14,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from dpsu.compiled import formula, kernel
+from dpsu.compiled import kernel
 
 Words32 = NDArray[np.uint32]
 Words64 = NDArray[np.uint64]
@@ -33,6 +33,7 @@ SIP_128_START = np.uint64(0xEE)
 SIP_128_SECOND = np.uint64(0xDD)
 
 DIGEST_BYTES = 16
+TOP_BYTE = 56
 LOW_8 = np.uint64(0xFF)
 
 DOUBLE_ROUNDS = 10
@@ -224,69 +225,59 @@ def digest_concatenated(columns: list[Words64], key: Words64) -> Words64:
     return digest_words(np.hstack(columns), key)
 
 
-def _priorities_ir(typing: Any, key0: Any, key1: Any, halves: Any, start: Any, priorities: Any) -> Any:
-    """SipHash-2-4 under one key of the digests whose halves are the columns of `halves` from `start` on."""
+def _priorities_ir(
+    typing: Any, key0: Any, key1: Any, row: Any, digests: Any, priorities: Any, rest: Any
+) -> Any:
+    """SipHash-2-4 under one key of the digests of a row's items, written twice; both have room for whole vectors."""
+    index, word = ir.IntType(64), ir.IntType(64)
+    lanes = ir.VectorType(word, WIDE_LANES)
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        lanes = ir.VectorType(ir.IntType(64), WIDE_LANES)
+        items, halves, *outputs = (
+            context.make_array(kind)(context, builder, argument)
+            for kind, argument in zip(signature.args[2:], arguments[2:], strict=True)
+        )
+        size = builder.extract_value(items.shape, 0)
 
-        def place(argument: int, row: int) -> Any:
-            array = context.make_array(signature.args[argument])(context, builder, arguments[argument])
-            offset = arguments[3]
-            if row:
-                width = builder.extract_value(array.shape, 1)
-                offset = builder.add(offset, builder.mul(width, width.type(row)))
-            return builder.bitcast(builder.gep(array.data, [offset]), lanes.as_pointer())
+        def spread(value: Any) -> Any:
+            first = builder.insert_element(ir.Constant(lanes, ir.Undefined), value, ir.IntType(32)(0))
+            everywhere = ir.Constant(ir.VectorType(ir.IntType(32), WIDE_LANES), [0] * WIDE_LANES)
+            return builder.shuffle_vector(first, first, everywhere)
 
-        def spread(word: Any) -> Any:
-            first = builder.insert_element(ir.Constant(lanes, ir.Undefined), word, ir.IntType(32)(0))
-            return builder.shuffle_vector(
-                first, first, ir.Constant(ir.VectorType(ir.IntType(32), WIDE_LANES), [0] * WIDE_LANES)
-            )
+        def message(start: Any) -> list[Any]:
+            """Both halves of the digests of the items from `start` on, the last again for lanes beyond the row."""
+            vectors = [ir.Constant(lanes, ir.Undefined)] * 2
+            for lane in range(WIDE_LANES):
+                place = builder.add(start, index(lane))
+                inside = builder.icmp_signed("<", place, size)
+                place = builder.select(inside, place, builder.sub(size, index(1)))
+                item = builder.zext(builder.load(builder.gep(items.data, [place])), index)
+                for half in range(2):
+                    at = builder.add(builder.shl(item, index(1)), index(half))
+                    value = builder.load(builder.gep(halves.data, [at]))
+                    vectors[half] = builder.insert_element(vectors[half], value, ir.IntType(32)(lane))
+            return vectors
 
         keys = [spread(arguments[0]), spread(arguments[1])] * 2
-        starts = (SIP_0, SIP_1, SIP_2, SIP_3)
-        v = [builder.xor(key, _splat(lanes, int(word))) for key, word in zip(keys, starts, strict=True)]
-        message = [builder.load(place(2, row), align=8) for row in (0, 1)]
-        for word in (*message, _splat(lanes, DIGEST_BYTES << 56)):
-            _sip_absorb_word(builder, v, word)
-        v[2] = builder.xor(v[2], _splat(lanes, 0xFF))
-        _sip_rounds(builder, v, 4)
-        output = builder.xor(builder.xor(v[0], v[1]), builder.xor(v[2], v[3]))
-        builder.store(output, place(4, 0), align=8)
+        blocks = builder.lshr(builder.add(size, index(WIDE_LANES - 1)), index(WIDE_LANES.bit_length() - 1))
+        with cgutils.for_range(builder, blocks) as loop:
+            start = builder.mul(loop.index, index(WIDE_LANES))
+            starts = (SIP_0, SIP_1, SIP_2, SIP_3)
+            v = [builder.xor(key, _splat(lanes, int(word))) for key, word in zip(keys, starts, strict=True)]
+            for words in (*message(start), _splat(lanes, DIGEST_BYTES << 56)):
+                _sip_absorb_word(builder, v, words)
+            v[2] = builder.xor(v[2], _splat(lanes, 0xFF))
+            _sip_rounds(builder, v, 4)
+            output = builder.xor(builder.xor(v[0], v[1]), builder.xor(v[2], v[3]))
+            for array in outputs:
+                place = builder.bitcast(builder.gep(array.data, [start]), lanes.as_pointer())
+                builder.store(output, place, align=8)
         return context.get_dummy_value()
 
-    return types.void(types.uint64, types.uint64, halves, types.intp, priorities), build
+    return types.void(types.uint64, types.uint64, row, digests, priorities, rest), build
 
 
 _priorities: Any = intrinsic(_priorities_ir)
-
-
-@formula
-def _smallest(values: Any, size: Any, rank: Any, histogram: Any) -> Any:
-    """The value of the given rank (0 is the smallest) among the first `size`, and how many are smaller.
-
-    Radix selection: byte by byte from the top, only the values that share the byte with the one sought stay
-    in `values`. They are keyed hashes, so that two or three bytes leave a single one.
-    """
-    smaller = 0
-    for shift in range(56, -8, -8):
-        histogram[:] = 0
-        for i in range(size):
-            histogram[values[i] >> np.uint64(shift) & LOW_8] += 1
-        byte = 0
-        while smaller + histogram[byte] <= rank:
-            smaller += histogram[byte]
-            byte += 1
-        inside = 0
-        for i in range(size):
-            value = values[i]
-            values[inside] = value
-            inside += (value >> np.uint64(shift) & LOW_8) == byte
-        size = inside
-        if size == 1:
-            break
-    return values[0], smaller
 
 
 def sample_rows(
@@ -307,9 +298,9 @@ def sample_rows(
     new_indptr = np.zeros(len(indptr), dtype=np.int64)
     np.cumsum(np.minimum(sizes, max_items), out=new_indptr[1:])
     kept = np.empty(new_indptr[-1] + 1, dtype=items.dtype)
-    scratch = np.empty((3, sizes.max(initial=0) + WIDE_LANES), dtype=np.uint64)
+    priorities, rest = np.empty((2, sizes.max(initial=0) + WIDE_LANES), dtype=np.uint64)
     histogram = np.empty(256, dtype=np.int64)
-    _sample(indptr, items, user_keys, item_digests, max_items, new_indptr, kept, scratch, histogram)
+    _sample(indptr, items, user_keys, item_digests, max_items, kept, priorities, rest, histogram)
     return new_indptr, kept[:-1]
 
 
@@ -320,34 +311,46 @@ def _sample(
     user_keys: Any,
     item_digests: Any,
     max_items: Any,
-    new_indptr: Any,
     kept: Any,
-    scratch: Any,
+    priorities: Any,
+    rest: Any,
     histogram: Any,
 ) -> None:
     """Fill `kept`, which has one place more than is needed, for the loop that fills it writes every item.
 
     It moves on past the kept ones only: a branch on a random bit costs more than a wasted store.
     """
-    halves, rest, priorities = scratch[:2], scratch[1], scratch[2]
-    for user in range(indptr.shape[0] - 1):
-        start, size = indptr[user], indptr[user + 1] - indptr[user]
-        place = new_indptr[user]
-        if size <= max_items:
-            for i in range(size):
-                kept[place + i] = items[start + i]
+    place = 0
+    for user in range(indptr.size - 1):
+        row = items[indptr[user] : indptr[user + 1]]
+        if row.size <= max_items:
+            for item in row:
+                kept[place] = item
+                place += 1
             continue
-        for i in range(size):
-            halves[0, i] = item_digests[items[start + i], 0]
-            halves[1, i] = item_digests[items[start + i], 1]
-        for i in range(0, size, WIDE_LANES):
-            _priorities(user_keys[user, 0], user_keys[user, 1], halves, i, priorities)
-        for i in range(size):
-            rest[i] = priorities[i]
-        last, smaller = _smallest(rest, size, max_items - 1, histogram)
-        ties = max_items - smaller
-        for i in range(size):
-            kept[place] = items[start + i]
-            tie = (priorities[i] == last) & (ties > 0)
+        _priorities(user_keys[user, 0], user_keys[user, 1], row, item_digests, priorities, rest)
+        # Radix selection of the last priority that is kept: byte by byte from the top, only those that share the byte with
+        # it stay in `rest`. They are keyed hashes, so that two or three bytes leave a single one.
+        size, smaller, shift = row.size, 0, TOP_BYTE
+        while size > 1 and shift >= 0:
+            for byte in range(256):
+                histogram[byte] = 0
+            for i in range(size):
+                histogram[(rest[i] >> shift) & LOW_8] += 1
+            byte = 0
+            while smaller + histogram[byte] < max_items:
+                smaller += histogram[byte]
+                byte += 1
+            inside = 0
+            for i in range(size):
+                value = rest[i]
+                rest[inside] = value
+                inside += ((value >> shift) & LOW_8) == byte
+            size = inside
+            shift -= 8
+        last, ties = rest[0], max_items - smaller
+        for k in range(row.size):
+            kept[place] = row[k]
+            tie = (priorities[k] == last) & (ties > 0)
             ties -= tie
-            place += (priorities[i] < last) | tie
+            place += (priorities[k] < last) | tie
