@@ -69,7 +69,7 @@ def weigh_proportionally(
             squares += share * share
             top = share if share > top else top
         scale = budget / math.sqrt(squares)
-        if not (2.0**-600 < squares < 2.0**600 and top * scale <= cap):
+        if not ((squares > 2.0**-600) & (squares < 2.0**600) & (top * scale <= cap)):
             if top == 0.0:
                 continue
             # The square of 1e-162 is 0, and a user whose squares vanish would overspend: values are divided by the largest.
@@ -92,14 +92,14 @@ def weigh_proportionally(
                     capped += is_capped
                     squares += 0.0 if is_capped else shares[k] * shares[k]
                 left_over = budget * budget - capped * cap * cap
-                if capped == capped_before or left_over <= 0.0 or squares <= 0.0:
+                if (capped == capped_before) | (left_over <= 0.0) | (squares <= 0.0):
                     break
                 capped_before = capped
                 scale = budget * math.sqrt(left_over / squares)
-        left = 1 << 60
+        left = np.int64(1 << 60)
         for k in range(row.size):
             share = shares[k] * scale
-            weight = int((share if share < cap else cap) * 2.0**30)
+            weight = np.int64((share if share < cap else cap) * 2.0**30)
             totals[row[k]] += weight
             left -= weight * weight
             if left < 0:  # at once: the sum of many such squares could wrap around

@@ -283,6 +283,18 @@ _central_ratio = _ratio_ir(CENTRE_NUMERATOR, CENTRE_DENOMINATOR)
 _tail_ratio = _ratio_ir(TAIL_NUMERATOR, TAIL_DENOMINATOR)
 
 
+def _fused_ir(typing: Any, a: Any, b: Any, c: Any) -> Any:
+    """a * b + c, rounded once."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.fma(*arguments)
+
+    return types.float64(types.float64, types.float64, types.float64), build
+
+
+_fused: Any = intrinsic(_fused_ir)
+
+
 @kernel
 def _noisy_cells(
     centred: Any,
@@ -315,19 +327,15 @@ def _noisy_cells(
             z = _tail_ratio(distance - 1.6)
             normals[i] = z if word > 0 else -z
             widths[i] = 2.0 * WORD / (tail * z) if distance <= FARTHEST else math.inf
-        # The rounded product and its rounding error (Dekker, Veltkamp).
+        # The rounded product, and its rounding error in one operation that rounds nothing.
         centre = high[i] * step_high
-        c, d = 134217729.0 * high[i], 134217729.0 * step_high
-        a_high, b_high = c - (c - high[i]), d - (d - step_high)
-        a_low, b_low = high[i] - a_high, step_high - b_high
-        rest = ((a_high * b_high - centre) + a_high * b_low + a_low * b_high) + a_low * b_low
-        rest += high[i] * step_low + low[i] * step_high
+        rest = _fused(high[i], step_high, -centre) + (high[i] * step_low + low[i] * step_high)
         # The rounded sum and its rounding error (Knuth).
         noise = spread * normals[i]
         value = centre + noise
         share = value - centre
         rest += (centre - (value - share)) + (noise - share)
-        if not (abs(high[i]) < LARGEST and abs(value) < LARGEST):
+        if not (abs(high[i]) < LARGEST) & (abs(value) < LARGEST):
             continue
         below = math.floor(value)
         offset = (value - below) + rest + 0.5

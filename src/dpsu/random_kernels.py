@@ -47,20 +47,38 @@ def _splat(kind: Any, value: int) -> Any:
     return ir.Constant(kind, [value] * kind.count if isinstance(kind, ir.VectorType) else value)
 
 
-def _chacha_rounds_ir(typing: Any, state: Any) -> Any:
-    """The twenty rounds on a (16, LANES) state in place, as vector instructions.
+def _chacha_ir(typing: Any, start: Any, addresses: Any, base: Any, first: Any, words: Any) -> Any:
+    """LANES blocks from column `base` of `addresses` on; their words from `first` on go to the rows of `words`.
 
     Written in the compiler's own terms because it does not find the vectors in a loop over lanes, and takes
     seconds to find that out.
     """
+    word, index = ir.IntType(32), ir.IntType(64)
+    lanes = ir.VectorType(word, LANES)
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        lanes = ir.VectorType(ir.IntType(32), LANES)
-        array = context.make_array(signature.args[0])(context, builder, arguments[0])
-        rows = builder.bitcast(array.data, lanes.as_pointer())
-        places = [builder.gep(rows, [ir.Constant(ir.IntType(32), row)]) for row in range(16)]
-        with cgutils.for_range(builder, ir.Constant(ir.IntType(64), DOUBLE_ROUNDS)):
-            x = [builder.load(place, align=4) for place in places]
+        constants, places, output = (
+            context.make_array(signature.args[k])(context, builder, arguments[k]) for k in (0, 1, 4)
+        )
+        base, first = arguments[2], arguments[3]
+
+        def vector_at(array: Any, row: Any) -> Any:
+            """Where the vector at `base` begins in this row of an array."""
+            offset = builder.add(builder.mul(builder.extract_value(array.shape, 1), row), base)
+            return builder.bitcast(builder.gep(array.data, [offset]), lanes.as_pointer())
+
+        def spread(value: Any) -> Any:
+            only = builder.insert_element(ir.Constant(lanes, ir.Undefined), value, word(0))
+            return builder.shuffle_vector(only, only, _splat(ir.VectorType(word, LANES), 0))
+
+        before = [spread(builder.load(builder.gep(constants.data, [index(row)]))) for row in range(12)]
+        before += [builder.load(vector_at(places, index(row)), align=4) for row in range(4)]
+        state = cgutils.alloca_once(builder, lanes, size=16)  # type: ignore[no-untyped-call]
+        rows = [builder.gep(state, [index(row)]) for row in range(16)]
+        for value, row in zip(before, rows, strict=True):
+            builder.store(value, row)
+        with cgutils.for_range(builder, index(DOUBLE_ROUNDS)):
+            x = [builder.load(row) for row in rows]
             for a, b, c, d in QUARTER_ROUNDS:
                 for target, addend, mixed, left in (a, b, d, 16), (c, d, b, 12), (a, b, d, 8), (c, d, b, 7):
                     x[target] = builder.add(x[target], x[addend])
@@ -68,14 +86,19 @@ def _chacha_rounds_ir(typing: Any, state: Any) -> Any:
                     high = builder.shl(bits, _splat(lanes, left))
                     low = builder.lshr(bits, _splat(lanes, 32 - left))
                     x[mixed] = builder.or_(high, low)
-            for value, place in zip(x, places, strict=True):
-                builder.store(value, place, align=4)
+            for value, row in zip(x, rows, strict=True):
+                builder.store(value, row)
+        for value, row in zip(before, rows, strict=True):
+            builder.store(builder.add(builder.load(row), value), row)
+        with cgutils.for_range(builder, builder.extract_value(output.shape, 0)) as loop:
+            value = builder.load(builder.gep(state, [builder.add(first, loop.index)]))
+            builder.store(value, vector_at(output, loop.index), align=4)
         return context.get_dummy_value()
 
-    return types.void(state), build
+    return types.void(start, addresses, types.int64, types.int64, words), build
 
 
-_chacha_rounds: Any = intrinsic(_chacha_rounds_ir)
+_chacha: Any = intrinsic(_chacha_ir)
 
 
 def chacha_words(key: Words32, addresses: Words64, first: int, count: int) -> Words64:
@@ -83,30 +106,20 @@ def chacha_words(key: Words32, addresses: Words64, first: int, count: int) -> Wo
 
     `key` has eight words, `addresses` two per row; the standard's block counter is the low half of the first.
     """
-    start = np.zeros((16, LANES), dtype=np.uint32)
-    start[:12] = np.concatenate([SIGMA, key])[:, np.newaxis]
-    halves = addresses.astype("<u8", copy=False).view("<u4")
-    words = np.empty((addresses.shape[0], 2 * count), dtype="<u4")
-    _chacha_blocks(halves, 2 * first, words, start, np.empty_like(start))
-    return words.view("<u8")
+    blocks = addresses.shape[0]
+    room = -(-blocks // LANES) * LANES
+    columns = np.zeros((4, room), dtype=np.uint32)
+    columns[:, :blocks] = addresses.astype("<u8", copy=False).view("<u4").T
+    words = np.empty((2 * count, room), dtype=np.uint32)
+    _chacha_blocks(np.concatenate([SIGMA, key]), columns, 2 * first, words)
+    return np.ascontiguousarray(words[:, :blocks].T, dtype="<u4").view("<u8")
 
 
 @kernel
-def _chacha_blocks(addresses: Words32, first: int, words: Words32, start: Words32, x: Words32) -> None:
-    """Words from `first` on of the blocks that begin as `start` does but for the address."""
-    n, count = words.shape
-    for base in range(0, n, LANES):
-        lanes = LANES if n - base > LANES else n - base
-        for i in range(4):
-            for lane in range(lanes):
-                start[12 + i, lane] = addresses[base + lane, i]
-        for i in range(16):
-            for lane in range(LANES):
-                x[i, lane] = start[i, lane]
-        _chacha_rounds(x)
-        for i in range(first, first + count):
-            for lane in range(lanes):
-                words[base + lane, i - first] = x[i, lane] + start[i, lane]
+def _chacha_blocks(start: Words32, addresses: Words32, first: int, words: Words32) -> None:
+    """Words from `first` on of the blocks that begin as `start` does and end with the columns of `addresses`."""
+    for base in range(0, words.shape[1], LANES):
+        _chacha(start, addresses, base, first, words)
 
 
 def _sip_rounds(builder: Any, v: list[Any], rounds: int) -> None:
@@ -135,13 +148,16 @@ def _sip_absorb_word(builder: Any, v: list[Any], word: Any) -> None:
     v[0] = builder.xor(v[0], word)
 
 
-def _sip_digest_ir(typing: Any, data: Any, start: Any, stop: Any, key0: Any, key1: Any) -> Any:
-    """SipHash-2-4 with 128 bits of output of the bytes from `start` to `stop`; `data` has eight bytes at least."""
+def _sip_digest_ir(
+    typing: Any, data: Any, start: Any, stop: Any, key0: Any, key1: Any, digests: Any, row: Any
+) -> Any:
+    """Write SipHash-2-4 with 128 bits of output of the bytes from `start` to `stop`; `data` has eight bytes at least."""
     word_type = ir.IntType(64)
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         bytes_of = context.make_array(signature.args[0])(context, builder, arguments[0]).data
-        start, stop, *keys = arguments[1:]
+        start, stop, *keys = arguments[1:5]
+        output = context.make_array(signature.args[5])(context, builder, arguments[5]).data
 
         def word_at(place: Any) -> Any:
             pointer = builder.bitcast(builder.gep(bytes_of, [place]), word_type.as_pointer())
@@ -175,15 +191,16 @@ def _sip_digest_ir(typing: Any, data: Any, start: Any, stop: Any, key0: Any, key
         last = builder.select(empty, word_type(0), last)
         _sip_absorb_word(builder, v, builder.or_(last, builder.shl(size, word_type(56))))
 
-        output = []
-        for place_of_mark, mark in ((2, SIP_128_START), (1, SIP_128_SECOND)):
+        for half, (place_of_mark, mark) in enumerate(((2, SIP_128_START), (1, SIP_128_SECOND))):
             v[place_of_mark] = builder.xor(v[place_of_mark], word_type(int(mark)))
             _sip_rounds(builder, v, 4)
-            output.append(builder.xor(builder.xor(v[0], v[1]), builder.xor(v[2], v[3])))
-        return context.make_tuple(builder, signature.return_type, output)
+            word = builder.xor(builder.xor(v[0], v[1]), builder.xor(v[2], v[3]))
+            at = builder.add(builder.shl(arguments[6], word_type(1)), word_type(half))
+            builder.store(word, builder.gep(output, [at]))
+        return context.get_dummy_value()
 
-    arguments = (data, types.int64, types.int64, types.uint64, types.uint64)
-    return types.UniTuple(types.uint64, 2)(*arguments), build  # type: ignore[no-untyped-call]
+    arguments = (data, types.int64, types.int64, types.uint64, types.uint64, digests, types.int64)
+    return types.void(*arguments), build
 
 
 _sip_digest: Any = intrinsic(_sip_digest_ir)
@@ -205,7 +222,7 @@ def _digest_bytes(
     offsets: NDArray[np.int64], data: NDArray[np.uint8], key0: np.uint64, key1: np.uint64, digests: Words64
 ) -> None:
     for i in range(digests.shape[0]):
-        digests[i, 0], digests[i, 1] = _sip_digest(data, offsets[i], offsets[i + 1], key0, key1)
+        _sip_digest(data, offsets[i], offsets[i + 1], key0, key1, digests, i)
 
 
 def digest_words(rows: Words64, key: Words64) -> Words64:

@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 
 from dpsu.random_kernels import digest_bytes, digest_concatenated, digest_integers
 from dpsu.sets import encode, read, read_sets
+from dpsu.sets.table import KeyTable, first_rows
 from dpsu.sets.user_sets import digest_order
+from dpsu.sets.views import INLINE, views_of
 from dpsu.stream import Stream
 
 STREAM = Stream(bytes(range(32)), seeded=True)
@@ -144,11 +146,57 @@ def test_the_order_of_rows_does_not_matter(monkeypatch):
 
 def test_tables_grow_and_keep_their_codes():
     keys = np.random.default_rng(1).permutation(100_000).astype(np.uint64) << np.uint64(40)
-    table = encode.KeyTable(seed=3)
+    table = KeyTable(seed=3)
     for half in np.split(keys, 2):
         table.encode(half)
     np.testing.assert_array_equal(table.encode(keys), np.arange(100_000))
     np.testing.assert_array_equal(table.keys, keys)
+
+
+@pytest.mark.parametrize("words", [1, 2])
+@given(st.data())
+@settings(deadline=None, max_examples=50)
+def test_keys_are_numbered_as_they_appear(words, data):
+    one = st.tuples(*[st.sampled_from([0, 1, 2, 2**63, 2**64 - 1])] * words)
+    batches = data.draw(st.lists(st.lists(one, max_size=12), max_size=4))
+    table, seen = KeyTable(seed=5, words=words), {}
+    for batch in batches:
+        before = len(seen)
+        expected = [seen.setdefault(key, len(seen)) for key in batch]
+        codes = table.encode(np.array(batch, np.uint64).reshape(-1, words))
+        assert codes.tolist() == expected
+        firsts = [expected.index(code) for code in range(before, len(seen))]
+        assert first_rows(codes, before, len(table)).tolist() == firsts
+    assert np.reshape(table.keys, (-1, words)).tolist() == [list(key) for key in seen]
+
+
+@given(
+    parts=st.lists(st.lists(st.text(max_size=16), max_size=6), max_size=4),
+    binary=st.booleans(),
+    start=st.integers(0, 5),
+)
+@settings(deadline=None)
+def test_views_have_lengths_and_short_strings_whole(parts, binary, start):
+    """However the column is cut into pieces, and whatever slice of it is taken."""
+    text = pl.concat([pl.Series("text", part, dtype=pl.String) for part in [[], *parts]], rechunk=False)
+    text = text.cast(pl.Binary)[start:] if binary else text[start:]
+    views = views_of(text)
+    assert views.shape == (len(text), 2)
+    for view, value in zip(views, text.to_list(), strict=True):
+        content = value if binary else value.encode()
+        assert int(view.view(np.uint32)[0]) == len(content)
+        held = view.tobytes()[4:]
+        assert held == content.ljust(INLINE, b"\0") if len(content) <= INLINE else held[:4] == content[:4]
+
+
+def test_views_outlive_what_they_were_taken_from():
+    text = pl.Series(["short", "a string that is longer than twelve bytes"] * 1000)
+    views = views_of(text)
+    alive = weakref.ref(text)
+    del text
+    gc.collect()
+    assert alive() is None
+    assert (views[::2] == views[0]).all()
 
 
 def test_colliding_hashes_never_merge_two_items(monkeypatch):
@@ -162,9 +210,12 @@ def test_colliding_hashes_never_merge_two_items(monkeypatch):
 
     monkeypatch.setattr(encode.TextColumn, "_hash", weak)
     column = encode.TextColumn(pl.String(), seed=10)
-    assert column.encode(pl.Series(["a", "bb", "a"])).tolist() == [0, 1, 0]
-    assert column.encode(pl.Series(["bb", "ccc", "dd", "b"])).tolist() == [1, 2, 3, 4]
-    assert column.names().to_list() == ["a", "bb", "ccc", "dd", "b"]
+    long = {name: name * 13 for name in ("a", "b", "c", "d")} | {"bb": "b" * 14, "dd": "d" * 14}
+    first, second = ["a", "bb", "x", "a"], ["bb", "c", "dd", "x", "b", "y"]
+    assert column.encode(pl.Series([long.get(name, name) for name in first])).tolist() == [0, 1, 2, 0]
+    assert column.encode(pl.Series([long.get(name, name) for name in second])).tolist() == [1, 3, 4, 2, 5, 6]
+    names = [long.get(name, name) for name in ("a", "bb", "x", "c", "dd", "b", "y")]
+    assert column.names().to_list() == names
     assert 12 in calls
 
 

@@ -9,108 +9,14 @@ import polars as pl
 from numpy.typing import NDArray
 from polars import selectors as cs
 
-from dpsu.compiled import kernel
 from dpsu.random_kernels import digest_bytes, digest_concatenated, digest_integers
 from dpsu.sets.columns import WHOLE
+from dpsu.sets.table import Codes, Keys, KeyTable, first_rows
+from dpsu.sets.views import INLINE, views_of
 
-Codes = NDArray[np.uint32]
-Keys = NDArray[np.uint64]
-
-MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
-MIX_2 = np.uint64(0x94D049BB133111EB)
-SHIFT_1, SHIFT_2, SHIFT_3 = np.uint64(30), np.uint64(27), np.uint64(31)
-ONE = np.uint64(1)
 LOW_32 = np.uint64(0xFFFFFFFF)
-FIRST_SLOTS = 1 << 12
-EMPTY = np.uint32(0xFFFFFFFF)
-
-
-@kernel
-def assign_codes(
-    keys: Keys,
-    start: int,
-    codes: Codes,
-    slots: Codes,
-    mask: np.uint64,
-    distinct: Keys,
-    known: int,
-    seed: np.uint64,
-) -> tuple[int, int]:
-    """Write the codes of the keys from row `start` on; new keys get the next codes.
-
-    `slots` is a hash table of codes with open addressing; `mask` is its size less one. Returns the row where a new key
-    found no room, or the end, and how many keys are known by then.
-    """
-    last, code = ~keys[start], EMPTY
-    for row in range(start, keys.size):
-        key = keys[row]
-        if key != last:
-            x = key ^ seed
-            x = (x ^ (x >> SHIFT_1)) * MIX_1
-            x = (x ^ (x >> SHIFT_2)) * MIX_2
-            slot = (x ^ (x >> SHIFT_3)) & mask
-            code = slots[slot]
-            while code != EMPTY and distinct[code] != key:
-                slot = (slot + ONE) & mask
-                code = slots[slot]
-            if code == EMPTY:
-                if known == distinct.size:
-                    return row, known
-                slots[slot] = known
-                code = slots[slot]
-                distinct[known] = key
-                known += 1
-            last = key
-        codes[row] = code
-    return keys.size, known
-
-
-def first_rows(codes: Codes, known: int, now_known: int) -> NDArray[np.int64]:
-    """For each code from `known` on, the row where it stands first; new codes appear in ascending order."""
-    rows = np.flatnonzero(codes >= known)
-    highest = np.maximum.accumulate(codes[rows])
-    return rows[np.searchsorted(highest, np.arange(known, now_known, dtype=codes.dtype))]
-
-
-class KeyTable:
-    """64-bit keys, numbered in the order in which they first appear."""
-
-    def __init__(self, seed: int) -> None:
-        self._seed = np.uint64(seed)
-        self._slots = np.full(FIRST_SLOTS, EMPTY, dtype=np.uint32)
-        self._distinct = np.empty(FIRST_SLOTS // 2, dtype=np.uint64)
-        self._known = 0
-
-    def __len__(self) -> int:
-        return self._known
-
-    @property
-    def keys(self) -> Keys:
-        """The distinct keys, in the order of their codes."""
-        return self._distinct[: self._known]
-
-    def encode(self, keys: Keys) -> Codes:
-        """The codes of these keys."""
-        keys = keys.view()
-        keys.flags.writeable = False  # as Polars gives them: one kind of array, compiled once
-        codes = np.empty(keys.size, dtype=np.uint32)
-        row = 0
-        while row < keys.size:
-            row, self._known = self._assign(keys, row, codes, self._known)
-            if row < keys.size:
-                self._grow()
-        return codes
-
-    def _assign(self, keys: Keys, row: int, codes: Codes, known: int) -> tuple[int, int]:
-        mask = np.uint64(self._slots.size - 1)
-        return assign_codes(keys, row, codes, self._slots, mask, self._distinct, known, self._seed)
-
-    def _grow(self) -> None:
-        keys = self.keys
-        keys.flags.writeable = False
-        self._distinct = np.empty(4 * self._distinct.size, dtype=np.uint64)
-        self._slots = np.full(2 * self._distinct.size, EMPTY, dtype=np.uint32)
-        self._assign(keys, 0, np.empty(keys.size, dtype=np.uint32), 0)
+LONG = np.uint64(0xFFFFFFFF)
+"""The first word of the key of a long string; it would be a view of 2^32 - 1 bytes."""
 
 
 class WholeColumn:
@@ -149,9 +55,10 @@ def bytes_of(text: pl.Series) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
 
 
 class TextColumn:
-    """Strings, bytes and what is best told apart as text: the key is a 64-bit hash, and every row is checked.
+    """Strings, bytes and what is best told apart as text.
 
-    Two values with one hash would be taken for one item, released for the holders of both. So each row is
+    The key of a short string is its view, that is the string itself. The key of a longer one is a 64-bit hash, and every
+    such row is checked: two values with one hash would be taken for one item, released for the holders of both. So it is
     compared with the value its code stands for; should that fail, the hash gets another seed.
     """
 
@@ -161,7 +68,7 @@ class TextColumn:
         self._dtype = pl.String() if categorical else dtype
         self._text = pl.Binary() if dtype == pl.Binary else pl.String()
         self._seed = seed
-        self._table = KeyTable(seed)
+        self._table = KeyTable(seed, words=2)
         self._names = pl.Series([], dtype=self._text)
 
     def __len__(self) -> int:
@@ -171,13 +78,22 @@ class TextColumn:
         """The codes of these values."""
         text = column.cast(self._text)
         while True:
-            codes = self._table.encode(self._hash(text))
+            keys, rows, long = self._keys(text)
+            codes = self._table.encode(keys)
             fresh = text.gather(first_rows(codes, len(self._names), len(self._table)))
             names = pl.concat([self._names, fresh]).rechunk()
-            if not (names.gather(pl.Series(codes)) != text).any():
+            if not (names.gather(pl.Series(codes[rows])) != long).any():
                 self._names = names
                 return codes
             self._reseed()
+
+    def _keys(self, text: pl.Series) -> tuple[Keys, NDArray[np.int64], pl.Series]:
+        """The key of every value, which rows have long ones, and those."""
+        keys = views_of(text)
+        rows = np.flatnonzero(keys.view(np.uint32)[:, 0] > INLINE)
+        long = text if rows.size == len(text) else text.gather(rows)
+        keys[rows, 0], keys[rows, 1] = LONG, self._hash(long)
+        return keys, rows, long
 
     def _hash(self, text: pl.Series) -> Keys:
         return text.hash(self._seed).to_numpy()
@@ -186,8 +102,8 @@ class TextColumn:
         """Number the known values again under another seed: they keep their codes."""
         while True:
             self._seed = (self._seed + 1) % 2**64
-            self._table = KeyTable(self._seed)
-            self._table.encode(self._hash(self._names))
+            self._table = KeyTable(self._seed, words=2)
+            self._table.encode(self._keys(self._names)[0])
             if len(self._table) == len(self._names):
                 return
 

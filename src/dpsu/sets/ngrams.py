@@ -14,8 +14,9 @@ from dpsu.compiled import allocating_kernel
 from dpsu.errors import TooLarge
 from dpsu.random_kernels import digest_bytes
 from dpsu.sets.columns import ColumnNames
-from dpsu.sets.encode import LOW_32, Codes, KeyTable
+from dpsu.sets.encode import LOW_32
 from dpsu.sets.read import MOST_PAIRS
+from dpsu.sets.table import Codes, KeyTable
 from dpsu.sets.text import Corpus, TextRule, read_corpus
 from dpsu.sets.user_sets import Digests, Names, UserSets, digest_order, group_by_user
 from dpsu.sets.words import Bytes, Offsets

@@ -15,9 +15,10 @@ from dpsu.sets.columns import (
     require_types,
     require_values,
 )
-from dpsu.sets.encode import Codes, KeyEncoder
+from dpsu.sets.encode import KeyEncoder
 from dpsu.sets.files import reading, scan_paths
 from dpsu.sets.frames import ITEM, USER, scan_collection, scan_frame
+from dpsu.sets.table import Codes
 from dpsu.sets.user_sets import Names, UserSets, digest_order, group_by_user, places
 from dpsu.stream import Stream
 

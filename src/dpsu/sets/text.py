@@ -11,14 +11,15 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dpsu.compiled import allocating_kernel, kernel
+from dpsu.compiled import allocating_kernel
 from dpsu.errors import InvalidArgument, UnsupportedType
 from dpsu.hints import did_you_mean
 from dpsu.random_kernels import digest_bytes
 from dpsu.sets.columns import ColumnNames, require_types, require_values
-from dpsu.sets.encode import EMPTY, FIRST_SLOTS, Codes, KeyEncoder, bytes_of, first_rows
+from dpsu.sets.encode import KeyEncoder, bytes_of
 from dpsu.sets.lines import TEXT, USER, scan_lines
 from dpsu.sets.read import read_batches, scan_source
+from dpsu.sets.table import Codes, KeyTable, first_rows
 from dpsu.sets.user_sets import Digests, digest_order, places
 from dpsu.sets.words import Bytes, Offsets, WordRule, rows_with, split_rows, unsettled, word_rule
 from dpsu.stream import Stream
@@ -134,32 +135,6 @@ def _by_rule(text: pl.Series, rule: WordRule) -> Tokens:
     return Tokens(*split_rows(offsets, data, rule.classes, rule.lower, rule.removes_urls))
 
 
-@kernel
-def assign_words(
-    digests: Digests, start: int, codes: Codes, slots: Codes, distinct: Digests, known: int
-) -> tuple[int, int]:
-    """Write the codes of the words from place `start` on; new words get the next codes.
-
-    Returns the place where a new word found no room, or the end, and how many words are known by then.
-    """
-    mask = np.uint64(slots.size - 1)
-    for place in range(start, digests.shape[0]):
-        first, second = digests[place, 0], digests[place, 1]
-        slot = first & mask
-        while slots[slot] != EMPTY and (
-            distinct[slots[slot], 0] != first or distinct[slots[slot], 1] != second
-        ):
-            slot = (slot + np.uint64(1)) & mask
-        if slots[slot] == EMPTY:
-            if known == distinct.shape[0]:
-                return place, known
-            slots[slot] = known
-            distinct[known, 0], distinct[known, 1] = first, second
-            known += 1
-        codes[place] = slots[slot]
-    return digests.shape[0], known
-
-
 @allocating_kernel
 def gather_words(starts: Offsets, data: Bytes, chosen: NDArray[np.int64]) -> tuple[Offsets, Bytes]:
     """The bytes of the chosen words, and where each begins."""
@@ -179,13 +154,11 @@ class Vocabulary:
     """
 
     def __init__(self) -> None:
-        self._slots = np.full(FIRST_SLOTS, EMPTY, dtype=np.uint32)
-        self._digests = np.empty((FIRST_SLOTS // 2, 2), dtype=np.uint64)
-        self._known = 0
+        self._table = KeyTable(0, words=2)
         self._parts: list[tuple[Offsets, Bytes]] = []
 
     def __len__(self) -> int:
-        return self._known
+        return len(self._table)
 
     def __repr__(self) -> str:
         return "Vocabulary(<private>)"
@@ -193,30 +166,19 @@ class Vocabulary:
     @property
     def digests(self) -> Digests:
         """The digests of all words, in the order of their codes."""
-        return self._digests[: self._known]
+        return self._table.keys
 
     def encode(self, tokens: Tokens, digests: Digests) -> Codes:
         """The codes of these words, which have these digests."""
-        before = self._known
-        codes = np.empty(len(digests), dtype=np.uint32)
-        place = 0
-        while place < codes.size:
-            place, self._known = assign_words(digests, place, codes, self._slots, self._digests, self._known)
-            if place < codes.size:
-                self._grow()
-        self._parts.append(gather_words(tokens.starts, tokens.data, first_rows(codes, before, self._known)))
+        before = len(self)
+        codes = self._table.encode(digests)
+        self._parts.append(gather_words(tokens.starts, tokens.data, first_rows(codes, before, len(self))))
         return codes
-
-    def _grow(self) -> None:
-        known = self.digests
-        self._digests = np.empty((4 * len(self._digests), 2), dtype=np.uint64)
-        self._slots = np.full(2 * len(self._digests), EMPTY, dtype=np.uint32)
-        assign_words(known, 0, np.empty(len(known), dtype=np.uint32), self._slots, self._digests, 0)
 
     def spelling(self) -> tuple[Offsets, Bytes]:
         """Where each word begins, and the bytes of all of them."""
         sizes = [np.diff(starts) for starts, _ in self._parts]
-        starts = np.zeros(self._known + 1, dtype=np.int64)
+        starts = np.zeros(len(self) + 1, dtype=np.int64)
         np.cumsum(np.concatenate([*sizes, np.zeros(0, np.int64)]), out=starts[1:])
         return starts, np.concatenate([*(data for _, data in self._parts), np.zeros(0, np.uint8)])
 

@@ -10,9 +10,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from dpsu.compiled import kernel
+from dpsu.sets.table import Codes
 
 Digests = NDArray[np.uint64]
-Codes = NDArray[np.uint32]
 
 LOW_32 = np.uint64(0xFFFFFFFF)
 HIGH = np.uint64(32)

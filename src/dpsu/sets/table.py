@@ -1,0 +1,120 @@
+"""Keys of one or two words become numbers in the order in which they first appear."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsu.compiled import kernel
+
+Codes = NDArray[np.uint32]
+Keys = NDArray[np.uint64]
+
+MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
+MIX_2 = np.uint64(0x94D049BB133111EB)
+SHIFT_1, SHIFT_2, SHIFT_3 = np.uint64(30), np.uint64(27), np.uint64(31)
+ONE = np.uint64(1)
+EMPTY = np.uint32(0xFFFFFFFF)
+FIRST_SLOTS = 1 << 12
+
+
+@kernel
+def assign_codes(
+    keys: Keys,
+    words: int,
+    start: int,
+    codes: Codes,
+    slots: Codes,
+    mask: np.uint64,
+    distinct: Keys,
+    known: int,
+    seed: np.uint64,
+) -> tuple[int, int]:
+    """Write the codes of the keys, each of so many words (one or two), from row `start` on; new keys get the next codes.
+
+    `slots` is a hash table of codes with open addressing; `mask` is its size less one. Returns the row where a new key
+    found no room, or the end, and how many keys are known by then.
+    """
+    end = words - 1
+    first_before, second_before, code = ~keys[words * start], keys[words * start + end], EMPTY
+    for row in range(start, codes.size):
+        first, second = keys[words * row], keys[words * row + end]
+        if (first != first_before) | (second != second_before):
+            x = first ^ seed
+            x = ((x ^ (x >> SHIFT_1)) * MIX_1) ^ second
+            x = (x ^ (x >> SHIFT_2)) * MIX_2
+            slot = (x ^ (x >> SHIFT_3)) & mask
+            code = slots[slot]
+            while code != EMPTY:
+                if (distinct[words * code] == first) & (distinct[words * code + end] == second):
+                    break
+                slot = (slot + ONE) & mask
+                code = slots[slot]
+            if code == EMPTY:
+                if words * known == distinct.size:
+                    return row, known
+                slots[slot] = known
+                code = slots[slot]
+                distinct[words * known] = first
+                distinct[words * known + end] = second
+                known += 1
+            first_before, second_before = first, second
+        codes[row] = code
+    return codes.size, known
+
+
+def first_rows(codes: Codes, known: int, now_known: int) -> NDArray[np.int64]:
+    """For each code from `known` on, the row where it stands first; new codes appear in ascending order."""
+    rows = np.flatnonzero(codes >= known)
+    highest = np.maximum.accumulate(codes[rows])
+    return rows[np.searchsorted(highest, np.arange(known, now_known, dtype=codes.dtype))]
+
+
+class KeyTable:
+    """Keys of `words` 64-bit words (one or two), numbered in the order in which they first appear."""
+
+    def __init__(self, seed: int, words: int = 1) -> None:
+        self._seed = np.uint64(seed)
+        self._words = words
+        self._known = 0
+        self._slots, self._distinct = self._room(FIRST_SLOTS)
+
+    def __len__(self) -> int:
+        return self._known
+
+    @property
+    def keys(self) -> Keys:
+        """The distinct keys, in the order of their codes: a column for each of two words."""
+        known = self._distinct[: self._words * self._known]
+        return known if self._words == 1 else known.reshape(-1, self._words)
+
+    def encode(self, keys: Keys) -> Codes:
+        """The codes of these keys, a row for each."""
+        codes = np.empty(len(keys), dtype=np.uint32)
+        row, keys = 0, _readonly(keys.reshape(-1))
+        while row < codes.size:
+            row = self._assign(keys, row, codes)
+            if row < codes.size:
+                self._grow()
+        return codes
+
+    def _assign(self, keys: Keys, row: int, codes: Codes) -> int:
+        mask = np.uint64(self._slots.size - 1)
+        row, self._known = assign_codes(
+            keys, self._words, row, codes, self._slots, mask, self._distinct, self._known, self._seed
+        )
+        return row
+
+    def _grow(self) -> None:
+        before, codes = _readonly(self._distinct), np.empty(self._known, dtype=np.uint32)
+        self._slots, self._distinct = self._room(4 * self._slots.size)
+        self._known = 0
+        self._assign(before, 0, codes)
+
+    def _room(self, slots: int) -> tuple[Codes, Keys]:
+        return np.full(slots, EMPTY), np.empty(self._words * slots // 2, dtype=np.uint64)
+
+
+def _readonly(keys: Keys) -> Keys:
+    """As Polars gives them: one kind of array, compiled once."""
+    keys = keys.view()
+    keys.flags.writeable = False
+    return keys

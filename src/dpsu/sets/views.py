@@ -1,0 +1,83 @@
+"""The 16 bytes by which Arrow stands for a string, over its C stream interface: no library, no Python object per string.
+
+A view begins with the length in bytes. Up to INLINE bytes the string itself follows, padded with zeros, so that equal views
+are equal strings; of a longer one there are the first bytes and where the others lie.
+"""
+
+import ctypes
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+INLINE = 12
+VIEW_FORMATS = (b"vu", b"vz")
+
+
+class _Array(ctypes.Structure):
+    """ArrowArray; a release callback of null marks the end of a stream."""
+
+
+class _Schema(ctypes.Structure):
+    """ArrowSchema, of which only the format is read."""
+
+
+class _Stream(ctypes.Structure):
+    """ArrowArrayStream."""
+
+
+_Array._fields_ = [
+    *((name, ctypes.c_int64) for name in ("length", "null_count", "offset", "n_buffers", "n_children")),
+    ("buffers", ctypes.POINTER(ctypes.c_void_p)),
+    ("children", ctypes.c_void_p),
+    ("dictionary", ctypes.c_void_p),
+    ("release", ctypes.CFUNCTYPE(None, ctypes.POINTER(_Array))),
+    ("private_data", ctypes.c_void_p),
+]
+_Schema._fields_ = [
+    *((name, ctypes.c_char_p) for name in ("format", "name", "metadata")),
+    *((name, ctypes.c_int64) for name in ("flags", "n_children")),
+    ("children", ctypes.c_void_p),
+    ("dictionary", ctypes.c_void_p),
+    ("release", ctypes.CFUNCTYPE(None, ctypes.POINTER(_Schema))),
+    ("private_data", ctypes.c_void_p),
+]
+_Stream._fields_ = [
+    ("get_schema", ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(_Stream), ctypes.POINTER(_Schema))),
+    ("get_next", ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(_Stream), ctypes.POINTER(_Array))),
+    ("get_last_error", ctypes.c_void_p),
+    ("release", ctypes.c_void_p),
+    ("private_data", ctypes.c_void_p),
+]
+
+_pointer_in = ctypes.pythonapi.PyCapsule_GetPointer
+_pointer_in.restype, _pointer_in.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+
+
+def views_of(text: pl.Series) -> NDArray[np.uint64]:
+    """A row of two words for every string or binary value of a column without nulls."""
+    views = np.empty((len(text), 2), np.uint64)
+    capsule = text.__arrow_c_stream__()  # which releases the stream when it goes
+    stream = ctypes.cast(_pointer_in(capsule, b"arrow_array_stream"), ctypes.POINTER(_Stream))
+    _require_views(stream)
+    filled = 0
+    while True:
+        part = _Array()
+        failed = stream.contents.get_next(stream, ctypes.byref(part))
+        if failed:
+            raise RuntimeError(f"Polars could not export a column (error {failed})")
+        if not part.release:
+            return views
+        start, stop = part.offset * 16, (part.offset + part.length) * 16
+        room = views[filled : filled + part.length]
+        ctypes.memmove(room.ctypes.data, part.buffers[1] + start, stop - start)
+        filled += part.length
+        part.release(ctypes.byref(part))
+
+
+def _require_views(stream: "ctypes._Pointer[_Stream]") -> None:
+    schema = _Schema()
+    failed = stream.contents.get_schema(stream, ctypes.byref(schema))
+    if failed or schema.format not in VIEW_FORMATS:
+        raise RuntimeError("this version of Polars does not export strings as Arrow views")
+    schema.release(ctypes.byref(schema))
