@@ -208,7 +208,7 @@ def simulate(mechanism: FocusedGaussian, sets: UserSets, seed: int) -> int:
         weigh_proportionally(indptr, items, priority, boundary.caps, total, room, 0, len(indptr) - 1)
         noisy += total * (share / ONE) + boundary.scales[r] * rng.standard_normal(size)
         closed |= noisy > boundary.thresholds[r]
-        indptr, items = keep_open(indptr, items, ~closed)
+        indptr, items, _ = keep_open(indptr, items, ~closed)
         priority = np.where(closed, 0.0, mechanism.priority(noisy, r))
     return int(closed.sum() - unheld)
 

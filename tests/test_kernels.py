@@ -183,11 +183,13 @@ def test_integer_descent_is_symmetric_up_to_one_unit(case):
 
 @checked
 @given(some_sets, st.lists(st.booleans(), min_size=ITEMS, max_size=ITEMS))
-def test_rows_keep_their_open_items_in_order(sets, opened):
-    indptr, items = kernels.keep_open(*rows_of(sets), np.array(opened))
-    expected_indptr, expected_items = rows_of([[item for item in own if opened[item]] for own in sets])
+def test_rows_keep_their_open_items_in_order_and_empty_rows_go(sets, opened):
+    indptr, items, busy = kernels.keep_open(*rows_of(sets), np.array(opened))
+    left = [[item for item in own if opened[item]] for own in sets]
+    expected_indptr, expected_items = rows_of([own for own in left if own])
     assert indptr.tolist() == expected_indptr.tolist()
     assert items.tolist() == expected_items.tolist()
+    assert busy.tolist() == [row for row, own in enumerate(left) if own]
 
 
 @checked

@@ -146,25 +146,32 @@ def mark_held(items: Codes, held: Bools) -> None:
 
 
 @formula
-def keep_open(indptr: Ints, items: Codes, opened: Bools) -> tuple[Ints, Codes]:
-    """The rows without the items that are not open.
+def keep_open(indptr: Ints, items: Codes, opened: Bools) -> tuple[Ints, Codes, Ints]:
+    """The rows without the items that are not open, and which rows have any left: the others are dropped.
 
     `indptr` may be a slice of a longer one: its offsets point into all of `items`, those returned start at 0.
     """
     bounds, kept = np.zeros_like(indptr), np.empty(indptr[-1] - indptr[0] + 1, items.dtype)
-    _keep_open(indptr, items, opened, bounds, kept)
-    return bounds, kept[: bounds[-1]].copy()
+    busy = np.empty_like(indptr)
+    rows = _keep_open(indptr, items, opened, bounds, kept, busy)
+    return bounds[: rows + 1], kept[: bounds[rows]].copy(), busy[:rows]
 
 
 @kernel
-def _keep_open(indptr: Ints, items: Codes, opened: Bools, bounds: Ints, kept: Codes) -> None:
-    """Fill `kept`, which has one place more than can be needed: every item is written, and counted if it is open."""
-    count = 0
-    for user in range(indptr.size - 1):
-        for item in items[indptr[user] : indptr[user + 1]]:
+def _keep_open(indptr: Ints, items: Codes, opened: Bools, bounds: Ints, kept: Codes, busy: Ints) -> int:
+    """Fill `kept`, which has one place more than can be needed: every item is written, and counted if it is open.
+
+    So it is with the ends of rows in `bounds` and with their numbers in `busy`.
+    """
+    rows, count = 0, 0
+    for row in range(indptr.size - 1):
+        for item in items[indptr[row] : indptr[row + 1]]:
             kept[count] = item
             count += opened[item]
-        bounds[user + 1] = count
+        bounds[rows + 1] = count
+        busy[rows] = row
+        rows += count > bounds[rows]
+    return rows
 
 
 @allocating_kernel

@@ -314,7 +314,7 @@ def _noisy_cells(
     `centred` are uniform words less 2^63; `normals` gets their normal quantiles, `widths` how far the bits of the uniform
     that are still to come can move them.
     """
-    # As if all were central, in vector instructions: a branch in this loop would cost twice as much.
+    # As if all were central, then the others, then the rounding: the first and the last loop become vector instructions.
     for i in range(centred.size):
         q = (centred[i] + 0.5) * WORD
         normals[i] = q * _central_ratio(CENTRE * CENTRE - q * q)
@@ -327,6 +327,7 @@ def _noisy_cells(
             z = _tail_ratio(distance - 1.6)
             normals[i] = z if word > 0 else -z
             widths[i] = 2.0 * WORD / (tail * z) if distance <= FARTHEST else math.inf
+    for i in range(centred.size):
         # The rounded product, and its rounding error in one operation that rounds nothing.
         centre = high[i] * step_high
         rest = _fused(high[i], step_high, -centre) + (high[i] * step_low + low[i] * step_high)

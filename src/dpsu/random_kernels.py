@@ -48,10 +48,10 @@ def _splat(kind: Any, value: int) -> Any:
 
 
 def _chacha_ir(typing: Any, start: Any, addresses: Any, base: Any, first: Any, words: Any) -> Any:
-    """LANES blocks from column `base` of `addresses` on; their words from `first` on go to the rows of `words`.
+    """The blocks at LANES rows of `addresses` from `base` on; their words from `first` on go to the same rows of `words`.
 
-    Written in the compiler's own terms because it does not find the vectors in a loop over lanes, and takes
-    seconds to find that out.
+    Lanes beyond the end repeat the last row. Written in the compiler's own terms because it does not find the vectors in a
+    loop over lanes, and takes seconds to find that out.
     """
     word, index = ir.IntType(32), ir.IntType(64)
     lanes = ir.VectorType(word, LANES)
@@ -61,18 +61,27 @@ def _chacha_ir(typing: Any, start: Any, addresses: Any, base: Any, first: Any, w
             context.make_array(signature.args[k])(context, builder, arguments[k]) for k in (0, 1, 4)
         )
         base, first = arguments[2], arguments[3]
-
-        def vector_at(array: Any, row: Any) -> Any:
-            """Where the vector at `base` begins in this row of an array."""
-            offset = builder.add(builder.mul(builder.extract_value(array.shape, 1), row), base)
-            return builder.bitcast(builder.gep(array.data, [offset]), lanes.as_pointer())
+        width = builder.extract_value(output.shape, 1)
+        final = builder.sub(builder.extract_value(output.shape, 0), index(1))
+        rows_of_lanes = []
+        for lane in range(LANES):
+            row = builder.add(base, index(lane))
+            rows_of_lanes.append(builder.select(builder.icmp_signed("<", row, final), row, final))
 
         def spread(value: Any) -> Any:
             only = builder.insert_element(ir.Constant(lanes, ir.Undefined), value, word(0))
-            return builder.shuffle_vector(only, only, _splat(ir.VectorType(word, LANES), 0))
+            return builder.shuffle_vector(only, only, _splat(lanes, 0))
+
+        def gathered(column: int) -> Any:
+            vector = ir.Constant(lanes, ir.Undefined)
+            for lane, row in enumerate(rows_of_lanes):
+                place = builder.add(builder.shl(row, index(2)), index(column))
+                value = builder.load(builder.gep(places.data, [place]))
+                vector = builder.insert_element(vector, value, word(lane))
+            return vector
 
         before = [spread(builder.load(builder.gep(constants.data, [index(row)]))) for row in range(12)]
-        before += [builder.load(vector_at(places, index(row)), align=4) for row in range(4)]
+        before += [gathered(column) for column in range(4)]
         state = cgutils.alloca_once(builder, lanes, size=16)  # type: ignore[no-untyped-call]
         rows = [builder.gep(state, [index(row)]) for row in range(16)]
         for value, row in zip(before, rows, strict=True):
@@ -90,9 +99,11 @@ def _chacha_ir(typing: Any, start: Any, addresses: Any, base: Any, first: Any, w
                 builder.store(value, row)
         for value, row in zip(before, rows, strict=True):
             builder.store(builder.add(builder.load(row), value), row)
-        with cgutils.for_range(builder, builder.extract_value(output.shape, 0)) as loop:
-            value = builder.load(builder.gep(state, [builder.add(first, loop.index)]))
-            builder.store(value, vector_at(output, loop.index), align=4)
+        with cgutils.for_range(builder, width) as loop:
+            vector = builder.load(builder.gep(state, [builder.add(first, loop.index)]))
+            for lane, row in enumerate(rows_of_lanes):
+                place = builder.add(builder.mul(row, width), loop.index)
+                builder.store(builder.extract_element(vector, word(lane)), builder.gep(output.data, [place]))
         return context.get_dummy_value()
 
     return types.void(start, addresses, types.int64, types.int64, words), build
@@ -106,19 +117,16 @@ def chacha_words(key: Words32, addresses: Words64, first: int, count: int) -> Wo
 
     `key` has eight words, `addresses` two per row; the standard's block counter is the low half of the first.
     """
-    blocks = addresses.shape[0]
-    room = -(-blocks // LANES) * LANES
-    columns = np.zeros((4, room), dtype=np.uint32)
-    columns[:, :blocks] = addresses.astype("<u8", copy=False).view("<u4").T
-    words = np.empty((2 * count, room), dtype=np.uint32)
-    _chacha_blocks(np.concatenate([SIGMA, key]), columns, 2 * first, words)
-    return np.ascontiguousarray(words[:, :blocks].T, dtype="<u4").view("<u8")
+    halves = addresses.astype("<u8", copy=False).view("<u4")
+    words = np.empty((addresses.shape[0], 2 * count), dtype="<u4")
+    _chacha_blocks(np.concatenate([SIGMA, key]), halves, 2 * first, words)
+    return words.view("<u8")
 
 
 @kernel
 def _chacha_blocks(start: Words32, addresses: Words32, first: int, words: Words32) -> None:
-    """Words from `first` on of the blocks that begin as `start` does and end with the columns of `addresses`."""
-    for base in range(0, words.shape[1], LANES):
+    """Words from `first` on of the blocks that begin as `start` does and end with the rows of `addresses`."""
+    for base in range(0, words.shape[0], LANES):
         _chacha(start, addresses, base, first, words)
 
 

@@ -204,5 +204,6 @@ def play(indptr, items, users, rounds, cell, tail, caps, focus_on_exact, normals
         if width > 0.0:
             priority = bell(exact if focus_on_exact else noisy * cell, centre, width, tail)
         if crossed:
-            indptr, items = keep_open(indptr, items, released == 0)
+            indptr, items, busy = keep_open(indptr, items, released == 0)
+            users = users[busy]
     return released, noisy

@@ -25,6 +25,7 @@ SLICE = 1 << 17
 NO_VALUES = np.zeros(0, np.float64)
 
 Bounds = NDArray[np.int64]
+Digests = NDArray[np.uint64]
 
 
 @dataclass(frozen=True, repr=False)
@@ -72,8 +73,7 @@ class LocalEngine:
 
     def leave_out(self, sets: UserSets, closed: NDArray[np.bool_]) -> Rows:
         """The sets as if nobody held the items that are closed."""
-        indptr, items = self._keep_open(sets.indptr, sets.items, ~closed)
-        return Rows(indptr, items, sets.user_digests, sets.item_digests, ~closed)
+        return Rows(*self._keep_open(sets, ~closed), sets.item_digests, ~closed)
 
     def require_users(self, sets: UserSets | Rows, most: int) -> None:
         """Stop if there are more users than a calibration has paid for."""
@@ -99,10 +99,8 @@ class LocalEngine:
         indptr, items, users = sets.indptr, sets.items, sets.user_digests
         held = sets.held if isinstance(sets, Rows) else np.ones(len(sets.item_digests), np.bool_)
         if keep is not None:
-            indptr, items = self._keep_open(indptr, items, keep["open"])
+            indptr, items, users = self._keep_open(sets, keep["open"])
             held = held & keep["open"]
-            busy = np.flatnonzero(np.diff(indptr))
-            indptr, users = np.concatenate([indptr[:1], indptr[1 + busy]]), users.take(busy, axis=0)
         if np.diff(indptr).max(initial=0) > max_items:
             words = stream.words(Purpose.BOUND, round, users, count=2)
             indptr, items = self._cut(
@@ -164,21 +162,26 @@ class LocalEngine:
         beside = {"holders": items["holders"][codes]} if "holders" in items else None
         return sets.names.decode(codes, beside)
 
-    def _keep_open(self, indptr: Bounds, items: Codes, opened: NDArray[np.bool_]) -> tuple[Bounds, Codes]:
-        return self._cut(indptr, lambda own, first, last: keep_open(own, items, opened))
+    def _keep_open(self, sets: UserSets | Rows, opened: NDArray[np.bool_]) -> tuple[Bounds, Codes, Digests]:
+        """The rows of users who have open items, with those alone, and the users' digests."""
 
-    def _cut(
-        self, indptr: Bounds, cut: Callable[[Bounds, int, int], tuple[Bounds, Codes]]
-    ) -> tuple[Bounds, Codes]:
-        """The rows that `cut` leaves of each thread's users, put together."""
+        def cut(own: Bounds, first: int, last: int) -> tuple[Bounds, Codes, Digests]:
+            bounds, kept, busy = keep_open(own, sets.items, opened)
+            return bounds, kept, sets.user_digests[first:last].take(busy, axis=0)
+
+        return self._cut(sets.indptr, cut)  # type: ignore[no-any-return]
+
+    def _cut(self, indptr: Bounds, cut: Callable[[Bounds, int, int], Any]) -> Any:
+        """The rows that `cut` leaves of each thread's users, and what else it gives of them, put together."""
         parts = self._on_threads(
             lambda first, last: cut(indptr[first : last + 1], first, last), self._slices_of(indptr)
         )
         if len(parts) == 1:
-            return parts[0]  # type: ignore[no-any-return]
-        sizes = np.concatenate([np.diff(own) for own, _ in parts])
-        bounds = np.concatenate([[0], np.cumsum(sizes)])
-        return bounds, np.concatenate([items for _, items in parts])
+            return parts[0]
+        bounds, *others = zip(*parts, strict=True)
+        ends = np.cumsum([own[-1] for own in bounds])
+        shifted = [own[1:] + end for own, end in zip(bounds[1:], ends, strict=False)]
+        return np.concatenate([bounds[0], *shifted]), *map(np.concatenate, others)
 
     def _slices_of(self, indptr: Bounds) -> list[tuple[int, int]]:
         """The users of each thread, such that all have about as many pairs."""
