@@ -115,10 +115,10 @@ def bell(totals: Floats, centre: float, width: float, tail: float) -> Floats:
     which library exponentials need not, and an item's value must be a function of its own total alone.
     """
     x = (totals - centre) / width
-    x = np.where(x <= 0.0, x, tail * x)
+    x *= np.where(x <= 0.0, 1.0, tail)
     value = np.maximum(1.0 - 0.5 * x * x / 4096.0, 0.0)
     for _ in range(12):
-        value = value * value
+        value *= value
     return value
 
 

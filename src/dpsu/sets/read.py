@@ -113,8 +113,9 @@ def read_batches(frame: pl.LazyFrame, label: str) -> Iterator[pl.DataFrame]:
 
 def _assemble(pairs: list[tuple[Codes, Codes]], users: KeyEncoder, items: KeyEncoder) -> UserSets:
     """Sort the pairs into rows, by the digests of their users and items."""
-    user_digests, item_digests = users.digests(), items.digests()
-    user_order = digest_order(user_digests)
-    indptr, row_items, item_order = group_by_user(pairs, places(user_order), digest_order(item_digests))
+    with ThreadPoolExecutor(2) as pool:
+        user_digests, item_digests = pool.map(KeyEncoder.digests, (users, items))
+        user_order, item_order = pool.map(digest_order, (user_digests, item_digests))
+    indptr, row_items, item_order = group_by_user(pairs, places(user_order), item_order)
     names = Names(items.names(item_order))
     return UserSets(indptr, row_items, user_digests[user_order], item_digests[item_order], names)

@@ -62,10 +62,13 @@ def assign_codes(
 
 
 def first_rows(codes: Codes, known: int, now_known: int) -> NDArray[np.int64]:
-    """For each code from `known` on, the row where it stands first; new codes appear in ascending order."""
-    rows = np.flatnonzero(codes >= known)
-    highest = np.maximum.accumulate(codes[rows])
-    return rows[np.searchsorted(highest, np.arange(known, now_known, dtype=codes.dtype))]
+    """For each code from `known` on, the row where it stands first."""
+    rows = np.flatnonzero(codes >= known)[::-1]
+    first = np.empty(now_known - known, np.int64)
+    first[codes[rows] - np.uint32(known)] = (
+        rows  # of several rows the last assignment stays, and that is the first row
+    )
+    return first
 
 
 class KeyTable:
