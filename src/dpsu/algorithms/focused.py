@@ -195,7 +195,7 @@ def _round(columns: Columns, mechanism: FocusedGaussian, stream: Stream, r: int)
         np.zeros(len(columns["noisy"])),
     )
     noisy[active], released[active] = totals, crossed
-    wanted = mechanism.priority(totals * boundary.cell, r)
+    wanted = mechanism.priority(totals.astype(np.float64) * boundary.cell, r)
     wanted[crossed] = 0.0
     priority[active] = wanted
     return {"noisy": noisy, "released": released, "priority": priority, "open": ~released}
