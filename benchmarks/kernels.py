@@ -42,7 +42,15 @@ def measure(settings: Settings, corpus: Corpus) -> Facts:
     }
     contestants: dict[str, Run] = {
         _alone("focused round"): partial(
-            weigh_proportionally, rows.indptr, rows.items, priority, no_cap, totals, 0, users
+            weigh_proportionally,
+            rows.indptr,
+            rows.items,
+            priority,
+            no_cap,
+            totals,
+            np.empty_like(no_cap),
+            0,
+            users,
         )
     }
     for name, rule in rules.items():
