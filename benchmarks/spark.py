@@ -15,8 +15,8 @@ from typing import Any
 import polars as pl
 
 import dpsu
+from benchmarks.settings import DELTA, EPSILON, MAX_ITEMS
 
-EPSILON, DELTA, MAX_ITEMS = 3.0, 4.5e-5, 100
 ROUNDS = (16, dpsu.Focus().rounds)
 """What the goal is stated for, and the default."""
 

@@ -5,6 +5,7 @@ import re
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -79,6 +80,19 @@ def test_a_curve_is_left_out_where_the_statement_does_not_tell_it() -> None:
     assert plan_of(other) is None
     assert "<svg" not in page(other)
     assert "<svg" not in page(replace(statement, algorithm="levels of something"))
+
+
+@pytest.mark.parametrize("way", ["part", "selection"])
+def test_a_tuned_statement_tells_how_it_was_tuned_but_no_trial(way: Any) -> None:
+    settings = [{"max_items": 2}, {"max_items": 3}]
+    made = dpsu.tune(DATA, settings=settings, way=way, epsilon=3.0, delta=1e-6).release.statement
+    assert made is not None
+    rows = re.search(r'<tr><th scope="row">tuning</th><td>(.*?)</td></tr>', page(made))
+    assert rows
+    assert "max_items 2, algorithm" in rows[1]
+    assert "sigma" not in rows[1]
+    assert plan_of(made) is None
+    assert page(replace(made, parameters={**made.parameters, "tuning": 3}))
 
 
 def test_a_void_statement_says_so_first() -> None:

@@ -305,7 +305,9 @@ def test_a_users_sample_does_not_depend_on_other_users():
     rng = np.random.default_rng(0)
     sizes = rng.integers(0, 60, 200)
     indptr = np.concatenate([[0], np.cumsum(sizes)])
-    items = np.concatenate([np.sort(rng.choice(100, size, replace=False)) for size in sizes]).astype(np.uint32)
+    items = np.concatenate([np.sort(rng.choice(100, size, replace=False)) for size in sizes]).astype(
+        np.uint32
+    )
     keys, digests = random_digests(200), random_digests(100, seed=1)
     whole_indptr, whole = sample_rows(indptr, items, keys, digests, 20)
 

@@ -4,6 +4,7 @@ import math
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +28,11 @@ ROOT = Path(__file__).parents[1]
 PRIVACY = {"epsilon": 3.0, "delta": 1e-6}
 BOUNDS = [{"max_items": 1}, {"max_items": 30}]
 WORDS = [f"word {n:02}" for n in range(30)]
+
+
+def failing(statement):
+    """The names of the checks of `dpsu verify` that this statement does not pass."""
+    return [check.name for check in dpsu.verify(statement).checks if not check.ok]
 
 
 def crowd(users=2000):
@@ -160,6 +166,7 @@ def test_the_better_setting_is_found_on_a_part():
     assert tuned.setting == {"max_items": 30}
     assert tuned.scores[0] < tuned.scores[1] == 30
     assert tuned.release.items == WORDS
+    assert failing(replace(tuned.release.statement, void=None)) == []
 
 
 def test_users_of_the_tuning_part_are_left_out():
@@ -175,6 +182,7 @@ def test_selection_releases_the_best_of_its_tries():
     assert tuned.setting == {"max_items": 30}
     assert tuned.release.items == WORDS
     assert tuned.scores is None
+    assert failing(replace(tuned.release.statement, void=None)) == []
 
 
 @pytest.mark.parametrize("way", ["part", "selection"])
@@ -187,14 +195,27 @@ def test_the_statement_says_how_the_setting_was_chosen(way):
     told = statement.parameters["tuning"]
     assert [setting["max_items"] for setting in told["settings"]] == [1, 30]
     assert told["chosen"] in told["settings"]
+    assert told["way"] == way
+    assert [trial["epsilon"] for trial in told["trials"]] == [told["epsilon_of_a_try"]] * 2
+    assert [trial["max_items"] for trial in told["trials"]] == [1, 30]
     assert told["epsilon_of_a_try"] < 3
     assert ("scores" in told) is (way == "part")
+    assert failing(statement) == []
     assert dpsu.Statement.from_json(statement.to_json()).to_dict() == statement.to_dict()
+
+
+def test_numbers_of_numpy_are_told_as_plain_ones():
+    choices = [{"max_items": np.int64(1)}, {"max_items": np.int32(30)}]
+    statement = dpsu.tune(crowd(), settings=choices, epsilon=np.float32(3), delta=1e-6).release.statement
+    assert [setting["max_items"] for setting in statement.parameters["tuning"]["settings"]] == [1, 30]
+    assert failing(statement) == []
 
 
 def test_a_seed_voids_the_statement():
     with seeded(4):
-        assert dpsu.tune(crowd(), settings=BOUNDS, **PRIVACY).release.statement.void
+        statement = dpsu.tune(crowd(), settings=BOUNDS, **PRIVACY).release.statement
+    assert statement.void
+    assert failing(statement) == ["void"]
 
 
 def test_claims_of_all_settings_are_in_the_statement():
@@ -204,6 +225,8 @@ def test_claims_of_all_settings_are_in_the_statement():
     choices = [{"max_items": 6}, {"algorithm": own, "max_items": 6}]
     statement = dpsu.tune(crowd(300), settings=choices, share=0.5, **PRIVACY).release.statement
     assert "'mine'" in str(statement.rests_on)
+    assert failing(statement) == []
+    assert "'mine'" in dpsu.verify(statement).assumed[-1]
 
 
 @pytest.mark.parametrize(
@@ -234,7 +257,7 @@ def test_the_command_tunes(tmp_path):
     (tmp_path / "data.csv").write_text("\n".join(["user,item", *lines]) + "\n")
     call = [str(Path(sys.executable).parent / "dpsu")]
     call += ["tune", "data.csv", "--user", "user", "--item", "item", "-o", "out.txt", "--epsilon", "3"]
-    call += ["--delta", "1e-6", "--share", "0.2"]
+    call += ["--delta", "1e-6", "--share", "0.2", "--statement", "statement.json"]
     refused = subprocess.run(call, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (refused.returncode, (tmp_path / "out.txt").exists()) == (2, False)
     assert "nothing to choose from" in refused.stderr
@@ -244,6 +267,7 @@ def test_the_command_tunes(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "chosen: max_items 30" in done.stderr
     assert (tmp_path / "out.txt").read_text().splitlines() == WORDS
+    assert dpsu.verify(tmp_path / "statement.json", tmp_path / "out.txt").ok
 
 
 def test_the_snippet_of_the_page_runs():

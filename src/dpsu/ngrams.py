@@ -115,8 +115,8 @@ def ngrams(
         warnings.warn(Plan("focused-gaussian", levels[0].focused()).when_empty(), EmptyRelease, stacklevel=2)
     spent = levels[0].budget.compose(*(level.budget for level in levels[1:]))
     statement = Statement(
-        epsilon=epsilon,
-        delta=delta,
+        epsilon=levels[0].request.epsilon,
+        delta=levels[0].request.delta,
         algorithm=f"{method} in {longest} levels of n-grams",
         calibration="exact",
         max_items=max(level.request.max_items for level in levels),

@@ -38,6 +38,14 @@ BISECTIONS = 11
 NO_DIGEST = np.zeros((1, 2), np.uint64)
 OF_THE_REQUEST = ("algorithm", "max_items", "calibration")
 
+HOW: dict[Way, str] = {
+    "part": "settings were tried on a random part of the users, who are left out of the release",
+    "selection": "private selection: the largest of a random number of releases, each with a setting drawn at random",
+}
+
+OF_A_TRIAL = ("algorithm", "calibration", "max_items", "parameters", "epsilon", "delta", "budget", "rests_on")
+"""What a statement says of every trial, so that it can be verified as a release of its own."""
+
 
 @dataclass(frozen=True)
 class Tuned:
@@ -76,13 +84,15 @@ class Candidate:
         calibration = self.setting.get("calibration", "exact")
         return calibrate(self.entry, Request(epsilon, delta, max_items, calibration, options))
 
+    def stated(self, mechanism: Mechanism, stream: Stream) -> Statement:
+        """The statement of this setting's mechanism alone."""
+        made = state(self.entry, mechanism, stream)
+        assert made is not None
+        return made
+
     def described(self) -> dict[str, Any]:
         """The setting as plain data."""
-        plain = {"algorithm": self.entry.name, **self.setting}
-        return {
-            key: value if isinstance(value, int | float | str) else getattr(value, "name", repr(value))
-            for key, value in plain.items()
-        }
+        return {key: _plain(value) for key, value in {"algorithm": self.entry.name, **self.setting}.items()}
 
 
 def tune(
@@ -240,14 +250,8 @@ def _release_the_others(
     mechanism = chosen.at(request.epsilon, request.delta)
     tell("releasing")
     names = engine.names(others, mechanism.select(engine, others, open_stream()))
-    story = {
-        "way": "settings were tried on a random part of the users, who are left out of the release",
-        "share": share,
-        "epsilon_of_a_try": trials[0].request.epsilon,
-        "settings": [candidate.described() for candidate in candidates],
-        "scores": scores,
-    }
-    statement = _state(chosen, mechanism, stream, request, [*trials, mechanism], story)
+    story = {"way": "part", "share": share, "scores": scores}
+    statement = _state(chosen, mechanism, stream, request, candidates, trials, story)
     return Tuned(chosen.setting, scores, Release(names, statement))
 
 
@@ -268,13 +272,8 @@ def _release_the_best(
         items = trials[place].select(engine, sets, open_stream())
         best = max(best, (int(items["released"].sum()), place, items), key=lambda run: run[0])
     _, place, items = best
-    story = {
-        "way": "private selection: the largest of a random number of releases, each with a setting drawn at random",
-        "mean_tries": tries,
-        "epsilon_of_a_try": trials[place].request.epsilon,
-        "settings": [candidate.described() for candidate in candidates],
-    }
-    statement = _state(candidates[place], trials[place], stream, request, trials, story)
+    story = {"way": "selection", "mean_tries": tries}
+    statement = _state(candidates[place], trials[place], stream, request, candidates, trials, story)
     return Tuned(candidates[place].setting, None, Release(engine.names(sets, items), statement))
 
 
@@ -294,19 +293,42 @@ def _state(
     mechanism: Mechanism,
     stream: Stream,
     request: Request,
-    used: Sequence[Mechanism],
+    candidates: Sequence[Candidate],
+    trials: Sequence[Mechanism],
     story: dict[str, Any],
-) -> Statement | None:
-    """The statement of the whole: the request's promise, and how the setting was chosen."""
-    made = state(chosen.entry, mechanism, stream)
-    claims = dict.fromkeys(claim for claim in (trial.claim() for trial in used) if claim)
-    return made and replace(
+) -> Statement:
+    """The statement of the whole: the request's promise, how the setting was chosen, and what every trial spent."""
+    made = chosen.stated(mechanism, stream)
+    tried = [candidate.stated(trial, stream) for candidate, trial in zip(candidates, trials, strict=True)]
+    tuning = {
+        **story,
+        "how": HOW[story["way"]],
+        "epsilon_of_a_try": trials[0].request.epsilon,
+        "settings": [candidate.described() for candidate in candidates],
+        "chosen": chosen.described(),
+        "release": _told(made, "budget", "rests_on"),
+        "trials": [_told(trial, *OF_A_TRIAL) for trial in tried],
+    }
+    return replace(
         made,
         epsilon=request.epsilon,
         delta=request.delta,
         algorithm=f"{chosen.entry.name}, tuned",
-        parameters={**made.parameters, "tuning": {**story, "chosen": chosen.described()}},
+        parameters={**made.parameters, "tuning": tuning},
         budget=None,
-        rests_on=tuple(claims),
+        rests_on=tuple(dict.fromkeys(claim for stated in (*tried, made) for claim in stated.rests_on)),
         proof=f"{PROOF}, {made.proof}",
     )
+
+
+def _plain(value: Any) -> Any:
+    """A value of a setting as JSON can hold it: policies and the like by their names."""
+    if isinstance(value, np.generic):
+        return value.item()
+    return value if isinstance(value, int | float | str) else getattr(value, "name", repr(value))
+
+
+def _told(statement: Statement, *names: str) -> dict[str, Any]:
+    """These fields of a statement, as plain data."""
+    plain = statement.to_dict()
+    return {name: plain[name] for name in names}

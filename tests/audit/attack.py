@@ -15,7 +15,7 @@ from scipy.stats import beta
 from dpsu.algorithms.base import threshold_in_cells
 from dpsu.algorithms.focused import ALGORITHMS
 from dpsu.algorithms.request import Request
-from dpsu.compiled import kernel
+from dpsu.compiled import allocating_kernel
 from dpsu.engines.local import LocalEngine
 from dpsu.kernels import ONE, bell, keep_open, weigh_proportionally
 from dpsu.sets import UserSets
@@ -159,7 +159,7 @@ def as_sets(database, seed):
     return sets_of(rows, seed)
 
 
-@kernel
+@allocating_kernel
 def simulate(indptr, items, users, rounds, cell, tail, caps, focus_on_exact, runs, rng):
     """For every run and item the round of its release, from 1 on, or 0."""
     count = items.max() + 1
@@ -173,7 +173,7 @@ def simulate(indptr, items, users, rounds, cell, tail, caps, focus_on_exact, run
     return seen
 
 
-@kernel
+@allocating_kernel
 def play(indptr, items, users, rounds, cell, tail, caps, focus_on_exact, normals):
     """One run: the round of every item's release (0 for none), and the noisy totals in cells.
 

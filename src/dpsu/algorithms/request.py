@@ -45,6 +45,9 @@ class Request:
             )
         if self.calibration not in ("exact", "paper"):
             raise InvalidArgument(f"calibration must be 'exact' or 'paper', not {self.calibration!r}.")
+        # Numpy's numbers are welcome, but a statement is plain data.
+        for name, plain in (("epsilon", float), ("delta", float), ("max_items", int)):
+            object.__setattr__(self, name, plain(getattr(self, name)))
 
 
 def is_whole(value: Any) -> bool:

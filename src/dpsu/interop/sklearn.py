@@ -195,29 +195,29 @@ class PrivateTfidfVectorizer(_PrivateVocabulary, TfidfVectorizer):  # type: igno
             )
         )
         mechanism = focused_within(request, for_words)
-        sigma = counting_noise(for_counts.mu, self.max_items, with_users=True)
+        sigma = counting_noise(for_counts.mu, request.max_items, with_users=True)
 
         rule = text_rule("text", ngrams=self._sizes(), tokenizer=self.tokenizer)
         assert rule is not None
         stream, engine = open_stream(), LocalEngine()
         sets = read_text(frame, rule, user="user", stream=stream)
         items = mechanism.select(engine, sets, stream)
-        items = noisy_holders(engine, sets, items, max_items=self.max_items, sigma=sigma, stream=stream)
+        items = noisy_holders(engine, sets, items, max_items=request.max_items, sigma=sigma, stream=stream)
         users = max(1, noisy_users(sets.n_users, sigma=sigma, stream=stream))
         codes = np.flatnonzero(items["released"])
         words = sets.names.decode(codes, beside={"holders": items["holders"][codes]})
         parameters = {
             **mechanism.parameters(),
-            "counts": stated_counts(sigma, self.max_items, self.idf_share, with_users=True),
+            "counts": stated_counts(sigma, request.max_items, self.idf_share, with_users=True),
         }
         self._keep(
             words.to_series().to_list(),
             Statement(
-                epsilon=self.epsilon,
-                delta=self.delta,
+                epsilon=request.epsilon,
+                delta=request.delta,
                 algorithm="focused-gaussian",
                 calibration=request.calibration,
-                max_items=self.max_items,
+                max_items=request.max_items,
                 parameters=parameters,
                 budget=asdict(for_words.compose(for_counts)),
                 proof="docs/ngrams.md",

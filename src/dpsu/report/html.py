@@ -206,7 +206,7 @@ def _parameters(statement: Statement) -> str:
         ("epsilon", statement.epsilon),
         ("delta", statement.delta),
         ("at most so many items of a person", statement.max_items),
-        *statement.parameters.items(),
+        *_for_a_table(statement.parameters).items(),
         *(statement.budget or {}).items(),
         ("randomness", statement.noise_source),
         ("proof", statement.proof),
@@ -219,6 +219,15 @@ def _parameters(statement: Statement) -> str:
         '<div class="wide" tabindex="0" role="region" aria-label="Parameters"><table><caption>Noise and thresholds in units '
         f"of what one person can give</caption><tbody>{body}</tbody></table></div>"
     )
+
+
+def _for_a_table(parameters: dict[str, Any]) -> dict[str, Any]:
+    """The parameters without the numbers of every trial of a tuning, which only a program reads."""
+    tuning = parameters.get("tuning")
+    if not isinstance(tuning, dict):
+        return parameters
+    told = {name: value for name, value in tuning.items() if name not in ("trials", "release")}
+    return {**parameters, "tuning": told}
 
 
 def _verify(statement: Statement) -> str:

@@ -4,7 +4,7 @@ from itertools import accumulate
 
 from mpmath import iv
 
-from dpsu.verification.checks import ROUNDING, Fields
+from dpsu.verification.checks import ROUNDING, Fields, chance, number, positive, whole
 from dpsu.verification.gaussian import Part, equal_weight
 from dpsu.verification.intervals import (
     FLOATS,
@@ -23,19 +23,25 @@ from dpsu.verification.intervals import (
 def focused(fields: Fields) -> Part:
     """All rounds are one Gaussian sum for what others hold too; new items must not cross the boundary."""
     parameters, items = fields["parameters"], fields["max_items"]
-    return Part(1 / exact(parameters["sigma"]), lambda limit: focused_new(parameters, items, limit))
+    return Part(1 / positive(parameters["sigma"]), lambda limit: focused_new(parameters, items, limit))
 
 
 def levels(fields: Fields) -> Part:
-    """Levels of n-grams: each spends its own; those over a known domain have no new items."""
-    levels = fields["parameters"]["levels"]
-    mu = iv.sqrt(sum((1 / exact(level["sigma"]) ** 2 for level in levels), iv.mpf(0)))
-    unknown = [level for level in levels if "thresholds" in level]
+    """Levels of n-grams: each spends its own; DPNE knows the domain of all but the first, which have no new items."""
+    levels, method = fields["parameters"]["levels"], fields["algorithm"].partition(" in ")[0]
+    items = [whole(level["max_items"]) for level in levels]
+    if fields["algorithm"] != f"{method} in {len(levels)} levels of n-grams" or fields["max_items"] != max(
+        items
+    ):
+        raise ValueError(f"{fields['algorithm']} with {fields['max_items']} items does not have these levels")
+    mu = iv.sqrt(sum((1 / positive(level["sigma"]) ** 2 for level in levels), iv.mpf(0)))
+    unknown = {"focused-gaussian": levels, "dpne": levels[:1]}[method]
 
     def new(limit: float) -> bool:
-        together = sum((exact(level["delta_new"]) for level in unknown), iv.mpf(0))
-        return at_most(together, limit) and all(
-            focused_new(level, level["max_items"], level["delta_new"] * (1 + ROUNDING)) for level in unknown
+        limits = [chance(level["delta_new"]) * (1 + exact(ROUNDING)) for level in unknown]
+        return at_most(sum(limits, iv.mpf(0)), limit) and all(
+            focused_new(level, level["max_items"], low(part))
+            for level, part in zip(unknown, limits, strict=True)
         )
 
     return Part(mu, new)
@@ -49,18 +55,19 @@ def focused_new(parameters: Fields, items: int, limit: float) -> bool:
     most K p_t deal_r, p_t being what each of t items may add to the limit. In the last round the cap itself sees to that,
     unless it is an even share; the other rounds are checked (docs/focused-gaussian.md).
     """
-    shares, sigma = [exact(share) for share in parameters["shares"]], exact(parameters["sigma"])
+    shares, sigma = [positive(share) for share in parameters["shares"]], positive(parameters["sigma"])
     spent = list(accumulate(shares))
-    if not shares or high(spent[-1]) > 1 or any(low(share) <= 0 for share in shares):
+    if not shares or high(spent[-1]) > 1:
         return False
-    thresholds = [exact(threshold) for threshold in parameters["thresholds"]]
-    even = [True, *(high(before) * (1 + ROUNDING) < parameters["warmup"] for before in spent[:-1])]
+    thresholds = [number(threshold) for threshold in parameters["thresholds"]]
+    warmup = low(number(parameters["warmup"]))
+    even = [True, *(high(before) * (1 + ROUNDING) < warmup for before in spent[:-1])]
     warm = list(accumulate(share if kind else exact(0) for share, kind in zip(shares, even, strict=True)))
-    focused = [whole - part for whole, part in zip(spent, warm, strict=True)]
-    noise = [sigma * iv.sqrt(whole) for whole in spent]
-    powers = [share ** exact(parameters["delta_growth"]) for share in shares]
+    focused = [given - part for given, part in zip(spent, warm, strict=True)]
+    noise = [sigma * iv.sqrt(given) for given in spent]
+    powers = [share ** number(parameters["delta_growth"]) for share in shares]
     deal = [power / sum(powers, exact(0)) for power in powers]
-    capped_at, last_deal = exact(parameters["capped_at"]), exact(parameters["last_deal"])
+    capped_at, last_deal = number(parameters["capped_at"]), positive(parameters["last_deal"])
 
     def allowed(t: int) -> Interval:
         return 1 - iv.exp(iv.log(1 - exact(limit)) / t)

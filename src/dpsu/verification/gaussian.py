@@ -8,7 +8,7 @@ from typing import Any
 
 from mpmath import iv, mp
 
-from dpsu.verification.checks import ROUNDING, Check, Fields
+from dpsu.verification.checks import MOST_PASSES, ROUNDING, Check, Fields, chance, number, positive, whole
 from dpsu.verification.intervals import (
     Interval,
     at_most,
@@ -46,22 +46,27 @@ def gaussian(
     counts: Interval,
 ) -> list[Check]:
     """The budget is what the mechanism spends, and (epsilon, delta) follows from it, or from both sides at once."""
+    if fields["parameters"]["noise"] != "gaussian":
+        raise ValueError(f"unknown noise {fields['parameters']['noise']!r}")
     spent = part(fields)
     stated, new = fields["budget"]["mu"], fields["budget"]["delta_new"]
-    mu = iv.sqrt(spent.mu**2 + counts**2)
-    apart = delta_gaussian(exact(epsilon), mu) + exact(new)
+    mu, (most, most_new) = iv.sqrt(spent.mu**2 + counts**2), budget_covers(fields["budget"])
+    apart = delta_gaussian(exact(epsilon), mu) + most_new
     follows = at_most(apart, delta) or (high(counts) == 0 and spent.jointly(epsilon, delta))
     return [
-        Check(
-            "mu", at_most(mu, stated * (1 + ROUNDING)), f"{mp.nstr(high(mu), 8)} needed, {stated:.8g} stated"
-        ),
-        Check("new items", spent.new(new * (1 + ROUNDING)), f"come out with a chance of at most {new:.6g}"),
+        Check("mu", at_most(mu, low(most)), f"{mp.nstr(high(mu), 8)} needed, {stated:.8g} stated"),
+        Check("new items", spent.new(low(most_new)), f"come out with a chance of at most {new:.6g}"),
         Check(
             "promise",
             follows,
             f"delta at epsilon {mp.nstr(mp.mpf(epsilon), 6)} is at most {mp.nstr(mp.mpf(delta), 6)}",
         ),
     ]
+
+
+def budget_covers(budget: Fields) -> tuple[Interval, Interval]:
+    """The most that a mechanism spends whose budget was checked: its pair, but for the rounding of both numbers."""
+    return positive(budget["mu"]) * (1 + exact(ROUNDING)), chance(budget["delta_new"]) * (1 + exact(ROUNDING))
 
 
 def equal_weight(t: int) -> Interval:
@@ -79,8 +84,8 @@ def _new_chance(sigma: Interval, threshold: Interval, items: int, weight: Weight
 def one_sum(fields: Fields, spending: str, slack: Interval) -> Part:
     """One Gaussian sum per item, whose sensitivity exceeds 1 by `slack` at most."""
     parameters, items = fields["parameters"], fields["max_items"]
-    sigma = exact(parameters["sigma"]) / (1 + slack)
-    threshold = exact(parameters["threshold"]) / (1 + slack)
+    sigma = positive(parameters["sigma"]) / (1 + slack)
+    threshold = number(parameters["threshold"]) / (1 + slack)
     if spending == "asymmetric":
         new = chance_of_any(_unequal_loss(exact(1), sigma, threshold, items))
     else:
@@ -159,7 +164,7 @@ def _unequal_loss(norm: Interval, sigma: Interval, threshold: Interval, items: i
 def policy(fields: Fields) -> Part:
     """One pass of a symmetric descent spends the whole budget; more passes, or a policy of the caller's, any part."""
     parameters = fields["parameters"]
-    if not parameters["symmetric"]:
+    if parameters["symmetric"] is not True:
         return one_sum(fields, "asymmetric", _policy_slack(fields))
     all_spent = parameters["passes"] == 1 and not fields["rests_on"]
     return one_sum(fields, "all" if all_spent else "any", _policy_slack(fields))
@@ -167,28 +172,27 @@ def policy(fields: Fields) -> Part:
 
 def _policy_slack(fields: Fields) -> Interval:
     """What rounding can add to the sensitivity of a policy in floats: both histories, every visit of a user."""
-    cutoff, passes, items = (
-        fields["parameters"]["cutoff"],
-        fields["parameters"]["passes"],
-        fields["max_items"],
-    )
+    parameters, items = fields["parameters"], fields["max_items"]
+    passes, parts = (whole(parameters[name], MOST_PASSES) for name in ("passes", "parts"))
+    cutoff = float(low(number(parameters["cutoff"])))
     per_visit = iv.sqrt(exact(items)) * exact(math.ulp(cutoff)) / 2 + (exact(items) / 2 + 4) * exact(2.0**-53)
-    parts = fields["parameters"]["parts"]
     adding = iv.sqrt(POLICY_USERS * exact(items)) * (parts - 1) * exact(math.ulp(parts * cutoff)) / 2
     return 2 * (POLICY_USERS * exact(passes) * per_visit + adding)
 
 
 def mad_slack(fields: Fields) -> Interval:
     """What rounding can add to the sensitivity of MAD: both histories, every user."""
-    d_max = exact(fields["parameters"]["d_max"])
+    d_max = exact(whole(fields["parameters"]["d_max"]))
     return 2 * MAD_USERS * (iv.sqrt(d_max) * exact(2.0**-41) + (d_max / 2 + 6) * exact(2.0**-53))
 
 
 def _rounds(fields: Fields, slack: Interval, weights: list[Weight]) -> Part:
     """Several sums with noise of their own, each with its threshold; only what others hold feels their rounding."""
     parameters = fields["parameters"]
-    sigmas = [exact(sigma) for sigma in parameters["sigmas"]]
-    thresholds = [exact(threshold) for threshold in parameters["thresholds"]]
+    sigmas = [positive(sigma) for sigma in parameters["sigmas"]]
+    thresholds = [number(threshold) for threshold in parameters["thresholds"]]
+    if not sigmas:
+        raise ValueError("a release has one round at least")
     new = sum(
         (
             _new_chance(sigma, threshold, fields["max_items"], weight)
@@ -206,8 +210,8 @@ def dp_sips(fields: Fields) -> Part:
 
 
 def mad2r(fields: Fields) -> Part:
-    """Two rounds of MAD; in the second an item can get b_max times its even share."""
-    b_max = exact(fields["parameters"]["b_max"])
+    """Two rounds of MAD; in the second an item can get b_max times its even share, and never less than that share."""
+    b_max = max(exact(1), positive(fields["parameters"]["b_max"]), key=high)
 
     def most(t: int) -> Interval:
         return min(exact(1), b_max / iv.sqrt(exact(t)), key=high)

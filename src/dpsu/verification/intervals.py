@@ -23,6 +23,9 @@ GUARD = 16
 SLICES, GRID, FLOATS = 128, 1.01, 1e-9
 """Of the chance to exceed in two rounds at once: how finely it is cut, on which levels, and the margin for rounding."""
 
+SMALLEST_CHANCE = 1e-300
+"""Below this the quantiles in floats lose their digits."""
+
 
 @contextmanager
 def precision_for(delta: float) -> Iterator[None]:
@@ -145,7 +148,7 @@ def crossing_excess(deal: list[float], shares: list[float], least: float, most: 
     K p on a grid: in floats, whose errors of less than 1e-13 are covered by FLOATS.
     """
     levels = least * GRID ** np.arange(math.ceil(math.log(2 * most / least) / math.log(GRID)) + 2)
-    if len(deal) == 1 or levels[-1] * max(deal) > 0.5:
+    if len(deal) == 1 or levels[-1] * max(deal) > 0.5 or levels[0] * min(deal) < SMALLEST_CHANCE:
         return 1.0
     twice, spent = np.zeros_like(levels), np.cumsum(shares)
     slices = np.log(SLICES / (SLICES - np.arange(SLICES)))
