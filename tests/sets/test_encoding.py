@@ -9,6 +9,7 @@ import weakref
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -187,6 +188,21 @@ def test_views_have_lengths_and_short_strings_whole(parts, binary, start):
         assert int(view.view(np.uint32)[0]) == len(content)
         held = view.tobytes()[4:]
         assert held == content.ljust(INLINE, b"\0") if len(content) <= INLINE else held[:4] == content[:4]
+
+
+def test_strings_with_stray_bytes_behind_them_are_one_item():
+    """Arrow wants zeros behind a short string; a frame from elsewhere may have something else there."""
+    views = np.zeros((4, 16), np.uint8)
+    for row, content in enumerate((b"a", b"bc", b"a", b"")):
+        views[row, 0] = len(content)
+        views[row, 4 : 4 + len(content)] = list(content)
+    views[2, 9], views[3, 15] = 7, 1
+    strings = pa.Array.from_buffers(pa.string_view(), 4, [None, pa.py_buffer(views.tobytes())])
+    column = encode.TextColumn(pl.String(), seed=3)
+    assert column.encode(pl.Series(["bc", "", "a string of more than twelve bytes"])).tolist() == [0, 1, 2]
+    assert column.encode(pl.Series(strings)).tolist() == [3, 0, 3, 1]
+    assert column.encode(pl.Series(strings)[::-1]).tolist() == [1, 3, 0, 3]
+    assert column.names().to_list() == ["bc", "", "a string of more than twelve bytes", "a"]
 
 
 def test_views_outlive_what_they_were_taken_from():

@@ -12,7 +12,7 @@ from polars import selectors as cs
 from dpsu.random_kernels import digest_bytes, digest_concatenated, digest_integers
 from dpsu.sets.columns import WHOLE
 from dpsu.sets.table import Codes, Keys, KeyTable, first_rows
-from dpsu.sets.views import INLINE, views_of
+from dpsu.sets.views import INLINE, padded, views_of
 
 LOW_32 = np.uint64(0xFFFFFFFF)
 LONG = np.uint64(0xFFFFFFFF)
@@ -68,6 +68,7 @@ class TextColumn:
         self._dtype = pl.String() if categorical else dtype
         self._text = pl.Binary() if dtype == pl.Binary else pl.String()
         self._seed = seed
+        self._pads = False
         self._table = KeyTable(seed, words=2)
         self._names = pl.Series([], dtype=self._text)
 
@@ -78,18 +79,21 @@ class TextColumn:
         """The codes of these values."""
         text = column.cast(self._text)
         while True:
+            pads_now = self._pads
             keys, rows, long = self._keys(text)
             codes = self._table.encode(keys)
-            fresh = text.gather(first_rows(codes, len(self._names), len(self._table)))
-            names = pl.concat([self._names, fresh]).rechunk()
-            if not (names.gather(pl.Series(codes[rows])) != long).any():
+            fresh = first_rows(codes, len(self._names), len(self._table))
+            names = pl.concat([self._names, text.gather(fresh)]).rechunk()
+            # One string in two views would be two items: seen where the second comes first, and never again.
+            self._pads = self._pads or bool((keys[fresh] != padded(keys[fresh])).any())
+            if pads_now == self._pads and not (names.gather(pl.Series(codes[rows])) != long).any():
                 self._names = names
                 return codes
             self._reseed()
 
     def _keys(self, text: pl.Series) -> tuple[Keys, NDArray[np.int64], pl.Series]:
         """The key of every value, which rows have long ones, and those."""
-        keys = views_of(text)
+        keys = padded(views_of(text)) if self._pads else views_of(text)
         rows = np.flatnonzero(keys.view(np.uint32)[:, 0] > INLINE)
         long = text if rows.size == len(text) else text.gather(rows)
         keys[rows, 0], keys[rows, 1] = LONG, self._hash(long)

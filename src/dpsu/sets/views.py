@@ -1,7 +1,8 @@
 """The 16 bytes by which Arrow stands for a string, over its C stream interface: no library, no Python object per string.
 
 A view begins with the length in bytes. Up to INLINE bytes the string itself follows, padded with zeros, so that equal views
-are equal strings; of a longer one there are the first bytes and where the others lie.
+are equal strings; of a longer one there are the first bytes and where the others lie. Arrow asks for the zeros, but not
+everyone who writes views sees to them: `padded` does.
 """
 
 import ctypes
@@ -12,6 +13,12 @@ from numpy.typing import NDArray
 
 INLINE = 12
 VIEW_FORMATS = (b"vu", b"vz")
+
+_USED = np.full((INLINE + 2, 16), 0xFF, np.uint8)
+for _length in range(INLINE + 1):
+    _USED[_length, 4 + _length :] = 0
+_USED = _USED.view(np.uint64)
+"""The bits that a view of each length uses; the last is for all that are longer than INLINE."""
 
 
 class _Array(ctypes.Structure):
@@ -73,6 +80,12 @@ def views_of(text: pl.Series) -> NDArray[np.uint64]:
         ctypes.memmove(room.ctypes.data, part.buffers[1] + start, stop - start)
         filled += part.length
         part.release(ctypes.byref(part))
+
+
+def padded(views: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The views with zeros for all that is not theirs."""
+    lengths = views.view(np.uint32)[:, 0]
+    return views & _USED[np.minimum(lengths, INLINE + 1)]
 
 
 def _require_views(stream: "ctypes._Pointer[_Stream]") -> None:
