@@ -100,7 +100,7 @@ def test_proportional_weights_survive_tiny_and_huge_values(size, values):
     totals = np.zeros(size, np.int64)
     indptr, items = np.array([0, size]), np.arange(size, dtype=np.uint32)
     caps, room = np.ones(size + 1), np.empty(size)
-    kernels.weigh_proportionally(indptr, items, np.full(size, values), caps, totals, room, 0, 1)
+    assert not kernels.weigh_proportionally(indptr, items, np.full(size, values), caps, totals, room, 0, 1)
     assert (np.abs(totals - ONE / math.sqrt(size)) <= 2).all()
 
 

@@ -47,6 +47,13 @@ def _splat(kind: Any, value: int) -> Any:
     return ir.Constant(kind, [value] * kind.count if isinstance(kind, ir.VectorType) else value)
 
 
+def _spread(builder: Any, lanes: Any, value: Any) -> Any:
+    """A vector with this value in every lane."""
+    first = builder.insert_element(ir.Constant(lanes, ir.Undefined), value, ir.IntType(32)(0))
+    everywhere = _splat(ir.VectorType(ir.IntType(32), lanes.count), 0)
+    return builder.shuffle_vector(first, first, everywhere)
+
+
 def _chacha_ir(typing: Any, start: Any, addresses: Any, base: Any, first: Any, words: Any) -> Any:
     """The blocks at LANES rows of `addresses` from `base` on; their words from `first` on go to the same rows of `words`.
 
@@ -68,10 +75,6 @@ def _chacha_ir(typing: Any, start: Any, addresses: Any, base: Any, first: Any, w
             row = builder.add(base, index(lane))
             rows_of_lanes.append(builder.select(builder.icmp_signed("<", row, final), row, final))
 
-        def spread(value: Any) -> Any:
-            only = builder.insert_element(ir.Constant(lanes, ir.Undefined), value, word(0))
-            return builder.shuffle_vector(only, only, _splat(lanes, 0))
-
         def gathered(column: int) -> Any:
             vector = ir.Constant(lanes, ir.Undefined)
             for lane, row in enumerate(rows_of_lanes):
@@ -80,7 +83,8 @@ def _chacha_ir(typing: Any, start: Any, addresses: Any, base: Any, first: Any, w
                 vector = builder.insert_element(vector, value, word(lane))
             return vector
 
-        before = [spread(builder.load(builder.gep(constants.data, [index(row)]))) for row in range(12)]
+        known = [builder.load(builder.gep(constants.data, [index(row)])) for row in range(12)]
+        before = [_spread(builder, lanes, value) for value in known]
         before += [gathered(column) for column in range(4)]
         state = cgutils.alloca_once(builder, lanes, size=16)  # type: ignore[no-untyped-call]
         rows = [builder.gep(state, [index(row)]) for row in range(16)]
@@ -264,11 +268,6 @@ def _priorities_ir(
         )
         size = builder.extract_value(items.shape, 0)
 
-        def spread(value: Any) -> Any:
-            first = builder.insert_element(ir.Constant(lanes, ir.Undefined), value, ir.IntType(32)(0))
-            everywhere = ir.Constant(ir.VectorType(ir.IntType(32), WIDE_LANES), [0] * WIDE_LANES)
-            return builder.shuffle_vector(first, first, everywhere)
-
         def message(start: Any) -> list[Any]:
             """Both halves of the digests of the items from `start` on, the last again for lanes beyond the row."""
             vectors = [ir.Constant(lanes, ir.Undefined)] * 2
@@ -283,7 +282,7 @@ def _priorities_ir(
                     vectors[half] = builder.insert_element(vectors[half], value, ir.IntType(32)(lane))
             return vectors
 
-        keys = [spread(arguments[0]), spread(arguments[1])] * 2
+        keys = [_spread(builder, lanes, key) for key in arguments[:2]] * 2
         blocks = builder.lshr(builder.add(size, index(WIDE_LANES - 1)), index(WIDE_LANES.bit_length() - 1))
         with cgutils.for_range(builder, blocks) as loop:
             start = builder.mul(loop.index, index(WIDE_LANES))

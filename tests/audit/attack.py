@@ -183,13 +183,14 @@ def play(indptr, items, users, rounds, cell, tail, caps, focus_on_exact, normals
     released = np.zeros(count, np.int64)
     noisy, exact, priority = np.zeros(count, np.int64), np.zeros(count), np.ones(count)
     given = np.zeros(count, np.int64)
-    totals = np.zeros(count, np.int64)
+    totals, room = np.zeros(count, np.int64), np.empty(caps.size)
     for r in range(rounds.shape[0]):
         share, scale, limit, centre, width = rounds[r]
         totals[:] = 0
         for row in range(users.size):
             given[:] = 0
-            weigh_proportionally(indptr, items, priority, caps, given, np.empty(caps.size), row, row + 1)
+            if weigh_proportionally(indptr, items, priority, caps, given, room, row, row + 1):
+                raise ArithmeticError("the weights of a user exceed one budget")
             for item in range(count):
                 totals[item] += users[row] * given[item]
         crossed = False

@@ -17,6 +17,7 @@ from dpsu.kernels import Codes, keep_open, mark_held
 from dpsu.random_kernels import sample_rows
 from dpsu.sets import ColumnNames, UserSets, read_sets, read_text
 from dpsu.sets.text import TextRule
+from dpsu.sets.user_sets import Digests
 from dpsu.stream import Purpose, Stream
 
 SLICE = 1 << 17
@@ -25,7 +26,6 @@ SLICE = 1 << 17
 NO_VALUES = np.zeros(0, np.float64)
 
 Bounds = NDArray[np.int64]
-Digests = NDArray[np.uint64]
 
 
 @dataclass(frozen=True, repr=False)
