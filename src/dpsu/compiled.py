@@ -4,7 +4,9 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 import numba
-from numba.extending import register_jitable
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba import types
+from numba.extending import intrinsic, register_jitable
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -26,6 +28,24 @@ def allocating_kernel(function: F) -> F:
 def formula(function: F) -> F:
     """Let kernels call `function`, and leave it as it is for Python: a few scalars are not worth a compilation."""
     return register_jitable(function)
+
+
+def _prefetch_ir(typing: Any, array: Any, place: Any) -> Any:
+    """Ask for the memory of `array[place]`; no effect but on time."""
+    byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        place = builder.bitcast(builder.gep(data, [arguments[1]]), byte)
+        kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
+        ask = builder.module.declare_intrinsic("llvm.prefetch", [byte], kind)
+        builder.call(ask, [place, number(0), number(3), number(1)])
+        return context.get_dummy_value()
+
+    return types.void(array, types.uint64), build
+
+
+prefetch: Any = intrinsic(_prefetch_ir)
 
 
 def _compiled(function: F, **options: Any) -> F:

@@ -9,12 +9,9 @@ import math
 from typing import Any
 
 import numpy as np
-from llvmlite import ir  # type: ignore[import-untyped]
-from numba import types
-from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from dpsu.compiled import allocating_kernel, formula, kernel
+from dpsu.compiled import allocating_kernel, formula, kernel, prefetch
 
 Ints = NDArray[np.int64]
 Codes = NDArray[np.uint32]
@@ -27,24 +24,6 @@ ONE = 1 << FIXED_POINT
 
 AHEAD = 32
 """So many pairs ahead, what a loop will need of an item is asked for: rare items lie far from the processor."""
-
-
-def _prefetch_ir(typing: Any, array: Any, place: Any) -> Any:
-    """Ask for the memory of `array[place]`; no effect but on time."""
-    byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
-
-    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
-        place = builder.bitcast(builder.gep(data, [builder.zext(arguments[1], ir.IntType(64))]), byte)
-        kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
-        ask = builder.module.declare_intrinsic("llvm.prefetch", [byte], kind)
-        builder.call(ask, [place, number(0), number(3), number(1)])
-        return context.get_dummy_value()
-
-    return types.void(array, types.uint32), build
-
-
-_prefetch: Any = intrinsic(_prefetch_ir)
 
 
 @kernel
@@ -91,8 +70,8 @@ def weigh_proportionally(
         for k in range(row.size):
             place = indptr[user] + k + AHEAD
             ahead = items[place if place < end else end]
-            _prefetch(values, ahead)
-            _prefetch(totals, ahead)
+            prefetch(values, ahead)
+            prefetch(totals, ahead)
             share = values[row[k]]
             shares[k] = share
             squares += share * share

@@ -181,7 +181,7 @@ def test_views_have_lengths_and_short_strings_whole(parts, binary, start):
     """However the column is cut into pieces, and whatever slice of it is taken."""
     text = pl.concat([pl.Series("text", part, dtype=pl.String) for part in [[], *parts]], rechunk=False)
     text = text.cast(pl.Binary)[start:] if binary else text[start:]
-    views = views_of(text)
+    views = np.concatenate([np.zeros((0, 2), np.uint64), *(part.copy() for part in views_of(text))])
     assert views.shape == (len(text), 2)
     for view, value in zip(views, text.to_list(), strict=True):
         content = value if binary else value.encode()
@@ -203,16 +203,6 @@ def test_strings_with_stray_bytes_behind_them_are_one_item():
     assert column.encode(pl.Series(strings)).tolist() == [3, 0, 3, 1]
     assert column.encode(pl.Series(strings)[::-1]).tolist() == [1, 3, 0, 3]
     assert column.names().to_list() == ["bc", "", "a string of more than twelve bytes", "a"]
-
-
-def test_views_outlive_what_they_were_taken_from():
-    text = pl.Series(["short", "a string that is longer than twelve bytes"] * 1000)
-    views = views_of(text)
-    alive = weakref.ref(text)
-    del text
-    gc.collect()
-    assert alive() is None
-    assert (views[::2] == views[0]).all()
 
 
 def test_colliding_hashes_never_merge_two_items(monkeypatch):

@@ -4,6 +4,8 @@ Encoding goes batch by batch and keeps the distinct values alone, so that the so
 memory. Nothing is shared between two encoders: what one release has seen cannot turn up in another.
 """
 
+from typing import Any
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -32,8 +34,17 @@ class WholeColumn:
 
     def encode(self, column: pl.Series) -> Codes:
         """The codes of these values."""
-        wide = pl.UInt64 if self._dtype == pl.UInt64 else pl.Int64
-        return self._table.encode(column.to_physical().cast(wide).to_numpy().view(np.uint64))
+        values = column.to_physical().to_numpy()
+        starts = np.flatnonzero(values[1:] != values[:-1]) + 1
+        if 2 * starts.size > len(values):
+            return self._encode(values)
+        # Many a file has its users one after the other: every run of equal values is looked up once.
+        starts = np.concatenate([np.zeros(min(len(values), 1), np.int64), starts])
+        return np.repeat(self._encode(values[starts]), np.diff(starts, append=len(values)))
+
+    def _encode(self, values: NDArray[Any]) -> Codes:
+        wide = np.uint64 if self._dtype == pl.UInt64 else np.int64
+        return self._table.encode(values.astype(wide, copy=False).view(np.uint64))
 
     def digests(self, digest_key: Keys) -> Keys:
         """The digest of every distinct value, in the order of their codes."""
@@ -59,7 +70,8 @@ class TextColumn:
 
     The key of a short string is its view, that is the string itself. The key of a longer one is a 64-bit hash, and every
     such row is checked: two values with one hash would be taken for one item, released for the holders of both. So it is
-    compared with the value its code stands for; should that fail, the hash gets another seed.
+    compared with the value its code stands for; should that fail, the hash gets another seed. All strings are taken for
+    short ones, in views with nothing behind them, until one is not.
     """
 
     def __init__(self, dtype: pl.DataType, seed: int) -> None:
@@ -68,7 +80,7 @@ class TextColumn:
         self._dtype = pl.String() if categorical else dtype
         self._text = pl.Binary() if dtype == pl.Binary else pl.String()
         self._seed = seed
-        self._pads = False
+        self._long, self._pads = False, False
         self._table = KeyTable(seed, words=2)
         self._names = pl.Series([], dtype=self._text)
 
@@ -79,25 +91,39 @@ class TextColumn:
         """The codes of these values."""
         text = column.cast(self._text)
         while True:
-            pads_now = self._pads
-            keys, rows, long = self._keys(text)
-            codes = self._table.encode(keys)
-            fresh = first_rows(codes, len(self._names), len(self._table))
-            names = pl.concat([self._names, text.gather(fresh)]).rechunk()
-            # One string in two views would be two items: seen where the second comes first, and never again.
-            self._pads = self._pads or bool((keys[fresh] != padded(keys[fresh])).any())
-            if pads_now == self._pads and not (names.gather(pl.Series(codes[rows])) != long).any():
+            known, taken_for = len(self._names), (self._long, self._pads)
+            codes, long, names = self._number(text)
+            # Two views of one string would be two items: seen where the second comes first, and never again.
+            keys = self._table.keys[known:]
+            self._long = self._long or bool((keys.view(np.uint32)[:, 0] > INLINE).any())
+            self._pads = self._pads or bool((keys != padded(keys)).any())
+            mistaken = long.size > 0 and (names.gather(codes[long]) != _rows_of(text, long)).any()
+            if taken_for == (self._long, self._pads) and not mistaken:
                 self._names = names
                 return codes
             self._reseed()
 
-    def _keys(self, text: pl.Series) -> tuple[Keys, NDArray[np.int64], pl.Series]:
-        """The key of every value, which rows have long ones, and those."""
-        keys = padded(views_of(text)) if self._pads else views_of(text)
-        rows = np.flatnonzero(keys.view(np.uint32)[:, 0] > INLINE)
-        long = text if rows.size == len(text) else text.gather(rows)
-        keys[rows, 0], keys[rows, 1] = LONG, self._hash(long)
-        return keys, rows, long
+    def _number(self, text: pl.Series) -> tuple[Codes, NDArray[np.int64], pl.Series]:
+        """The codes that the table has for these values, which rows have long ones, and the names of all codes."""
+        codes, long, names = np.empty(len(text), np.uint32), [np.zeros(0, np.int64)], [self._names]
+        start = 0
+        for views in views_of(text):
+            stop, known = start + len(views), len(self._table)
+            keys, rows = self._keys(views, text[start:stop])
+            codes[start:stop] = self._table.encode(keys)
+            names.append(text[start:stop].gather(first_rows(codes[start:stop], known, len(self._table))))
+            long.append(start + rows)
+            start = stop
+        return codes, np.concatenate(long), pl.concat(names).rechunk()
+
+    def _keys(self, views: Keys, text: pl.Series) -> tuple[Keys, NDArray[np.int64]]:
+        """The key of every value, and which rows have long ones."""
+        keys = padded(views) if self._pads else views
+        rows = np.flatnonzero(views.view(np.uint32)[:, 0] > INLINE) if self._long else np.zeros(0, np.int64)
+        if rows.size:
+            keys = keys.copy()
+            keys[rows, 0], keys[rows, 1] = LONG, self._hash(_rows_of(text, rows))
+        return keys, rows
 
     def _hash(self, text: pl.Series) -> Keys:
         return text.hash(self._seed).to_numpy()
@@ -107,7 +133,7 @@ class TextColumn:
         while True:
             self._seed = (self._seed + 1) % 2**64
             self._table = KeyTable(self._seed, words=2)
-            self._table.encode(self._keys(self._names)[0])
+            self._number(self._names)
             if len(self._table) == len(self._names):
                 return
 
@@ -118,6 +144,11 @@ class TextColumn:
     def names(self) -> pl.Series:
         """The distinct values in the type they came in, in the order of their codes."""
         return self._names.cast(self._dtype)
+
+
+def _rows_of(text: pl.Series, rows: NDArray[np.int64]) -> pl.Series:
+    """These rows, without a copy if they are all."""
+    return text if rows.size == len(text) else text.gather(rows)
 
 
 ColumnEncoder = WholeColumn | TextColumn

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsu.compiled import kernel
+from dpsu.compiled import kernel, prefetch
 
 Codes = NDArray[np.uint32]
 Keys = NDArray[np.uint64]
@@ -14,51 +14,61 @@ SHIFT_1, SHIFT_2, SHIFT_3 = np.uint64(30), np.uint64(27), np.uint64(31)
 ONE = np.uint64(1)
 EMPTY = np.uint32(0xFFFFFFFF)
 FIRST_SLOTS = 1 << 12
+BLOCK = 128
+"""So many keys are looked up at a time."""
 
 
 @kernel
 def assign_codes(
     keys: Keys,
-    words: int,
-    start: int,
+    words: np.uint64,
+    start: np.uint64,
     codes: Codes,
     slots: Codes,
+    held: Keys,
     mask: np.uint64,
     distinct: Keys,
-    known: int,
+    known: np.uint64,
     seed: np.uint64,
-) -> tuple[int, int]:
+    places: Keys,
+) -> tuple[np.uint64, np.uint64]:
     """Write the codes of the keys, each of so many words (one or two), from row `start` on; new keys get the next codes.
 
-    `slots` is a hash table of codes with open addressing; `mask` is its size less one. Returns the row where a new key
-    found no room, or the end, and how many keys are known by then.
+    `slots` and `held` are a hash table of codes and their keys with open addressing; `mask` is its size less one. Returns
+    the row where a new key found no room, or the end, and how many keys are known by then.
     """
-    end = words - 1
-    first_before, second_before, code = ~keys[words * start], keys[words * start + end], EMPTY
-    for row in range(start, codes.size):
-        first, second = keys[words * row], keys[words * row + end]
-        if (first != first_before) | (second != second_before):
-            x = first ^ seed
-            x = ((x ^ (x >> SHIFT_1)) * MIX_1) ^ second
+    end = words - ONE
+    size = np.uint64(codes.size)
+    for base in range(start, size, np.uint64(places.size)):
+        stop = min(base + np.uint64(places.size), size)
+        # First where all keys of a block belong, then the block: the memory that it needs is on its way by then.
+        for row in range(base, stop):
+            x = keys[words * row] ^ seed
+            x = ((x ^ (x >> SHIFT_1)) * MIX_1) ^ keys[words * row + end]
             x = (x ^ (x >> SHIFT_2)) * MIX_2
-            slot = (x ^ (x >> SHIFT_3)) & mask
+            places[row - base] = (x ^ (x >> SHIFT_3)) & mask
+        for row in range(base, stop):
+            prefetch(slots, places[row - base])
+            prefetch(held, words * places[row - base])
+        for row in range(base, stop):
+            first, second = keys[words * row], keys[words * row + end]
+            slot = places[row - base]
             code = slots[slot]
             while code != EMPTY:
-                if (distinct[words * code] == first) & (distinct[words * code + end] == second):
+                if (held[words * slot] == first) & (held[words * slot + end] == second):
                     break
                 slot = (slot + ONE) & mask
                 code = slots[slot]
             if code == EMPTY:
-                if words * known == distinct.size:
+                if words * known == np.uint64(distinct.size):
                     return row, known
                 slots[slot] = known
                 code = slots[slot]
-                distinct[words * known] = first
-                distinct[words * known + end] = second
-                known += 1
-            first_before, second_before = first, second
-        codes[row] = code
-    return codes.size, known
+                held[words * slot] = distinct[words * known] = first
+                held[words * slot + end] = distinct[words * known + end] = second
+                known += ONE
+            codes[row] = code
+    return size, known
 
 
 def first_rows(codes: Codes, known: int, now_known: int) -> NDArray[np.int64]:
@@ -78,7 +88,7 @@ class KeyTable:
         self._seed = np.uint64(seed)
         self._words = words
         self._known = 0
-        self._slots, self._distinct = self._room(FIRST_SLOTS)
+        self._make_room(FIRST_SLOTS)
 
     def __len__(self) -> int:
         return self._known
@@ -100,20 +110,21 @@ class KeyTable:
         return codes
 
     def _assign(self, keys: Keys, row: int, codes: Codes) -> int:
-        mask = np.uint64(self._slots.size - 1)
-        row, self._known = assign_codes(
-            keys, self._words, row, codes, self._slots, mask, self._distinct, self._known, self._seed
-        )
-        return row
+        words, mask = np.uint64(self._words), np.uint64(self._slots.size - 1)
+        table = self._slots, self._held, mask, self._distinct, np.uint64(self._known), self._seed
+        stopped, known = assign_codes(keys, words, np.uint64(row), codes, *table, np.empty(BLOCK, np.uint64))
+        self._known = int(known)
+        return int(stopped)
 
     def _grow(self) -> None:
         before, codes = _readonly(self._distinct), np.empty(self._known, dtype=np.uint32)
-        self._slots, self._distinct = self._room(4 * self._slots.size)
+        self._make_room(4 * self._slots.size)
         self._known = 0
         self._assign(before, 0, codes)
 
-    def _room(self, slots: int) -> tuple[Codes, Keys]:
-        return np.full(slots, EMPTY), np.empty(self._words * slots // 2, dtype=np.uint64)
+    def _make_room(self, slots: int) -> None:
+        self._slots, self._held = np.full(slots, EMPTY), np.empty(self._words * slots, dtype=np.uint64)
+        self._distinct = np.empty(self._words * slots // 2, dtype=np.uint64)
 
 
 def _readonly(keys: Keys) -> Keys:

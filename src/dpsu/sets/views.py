@@ -6,6 +6,7 @@ everyone who writes views sees to them: `padded` does.
 """
 
 import ctypes
+from collections.abc import Iterator
 
 import numpy as np
 import polars as pl
@@ -61,25 +62,27 @@ _pointer_in = ctypes.pythonapi.PyCapsule_GetPointer
 _pointer_in.restype, _pointer_in.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
 
 
-def views_of(text: pl.Series) -> NDArray[np.uint64]:
-    """A row of two words for every string or binary value of a column without nulls."""
-    views = np.empty((len(text), 2), np.uint64)
+def views_of(text: pl.Series) -> Iterator[NDArray[np.uint64]]:
+    """A row of two words for every string or binary value of a column without nulls.
+
+    They come in the parts that the column has, uncopied: each is there until the next is asked for.
+    """
     capsule = text.__arrow_c_stream__()  # which releases the stream when it goes
     stream = ctypes.cast(_pointer_in(capsule, b"arrow_array_stream"), ctypes.POINTER(_Stream))
     _require_views(stream)
-    filled = 0
     while True:
         part = _Array()
         failed = stream.contents.get_next(stream, ctypes.byref(part))
         if failed:
             raise RuntimeError(f"Polars could not export a column (error {failed})")
         if not part.release:
-            return views
-        start, stop = part.offset * 16, (part.offset + part.length) * 16
-        room = views[filled : filled + part.length]
-        ctypes.memmove(room.ctypes.data, part.buffers[1] + start, stop - start)
-        filled += part.length
-        part.release(ctypes.byref(part))
+            return
+        try:
+            if part.length:
+                words = (ctypes.c_uint64 * (2 * part.length)).from_address(part.buffers[1] + 16 * part.offset)
+                yield np.frombuffer(words, np.uint64).reshape(-1, 2)
+        finally:
+            part.release(ctypes.byref(part))
 
 
 def padded(views: NDArray[np.uint64]) -> NDArray[np.uint64]:
