@@ -115,19 +115,21 @@ def weigh_proportionally(
     return False
 
 
-@formula
-def bell(totals: Floats, centre: float, width: float, tail: float) -> Floats:
-    """exp(-x^2 / 2) for x = (total - centre) / width below the centre, for tail * x above it.
+@kernel
+def bell(totals: Floats, centre: float, width: float, tail: float, values: Floats) -> None:
+    """Fill `values` with exp(-x^2 / 2) for x = (total - centre) / width below the centre, for tail * x above it.
 
     As a limit, (1 - y / 2^12)^(2^12): basic operations round alike on every machine and in every place of an array,
     which library exponentials need not, and an item's value must be a function of its own total alone.
     """
-    x = (totals - centre) / width
-    x *= np.where(x <= 0.0, 1.0, tail)
-    value = np.maximum(1.0 - 0.5 * x * x / 4096.0, 0.0)
-    for _ in range(12):
-        value *= value
-    return value
+    for k in range(totals.size):
+        x = (totals[k] - centre) / width
+        x *= 1.0 if x <= 0.0 else tail
+        value = 1.0 - 0.5 * x * x / 4096.0
+        value = value if value > 0.0 else 0.0
+        for _ in range(12):
+            value *= value
+        values[k] = value
 
 
 @kernel

@@ -31,6 +31,9 @@ KEEP_ERROR = 2.0**-44
 #: Beyond this a double no longer converts to a 64-bit integer with room to spare.
 LARGEST = 2.0**62
 
+#: Below this a double holds every integer.
+WHOLE = 2.0**53
+
 HALF_RANGE = np.uint64(1 << 63)
 LOW_63 = (1 << 63) - 1
 WORD = 2.0**-64
@@ -127,10 +130,12 @@ def gaussian_cells(
     step_high = float(step)
     step_low = float(step - Fraction(step_high))
     high = totals.astype(np.float64)
-    with np.errstate(invalid="ignore"):  # what is too large for a 64-bit integer is left open below
-        low = (totals - high.astype(totals.dtype)).astype(np.float64)
+    low = np.zeros(len(words))
+    if np.abs(high).max(initial=0.0) >= WHOLE:
+        with np.errstate(invalid="ignore"):  # what is too large for a 64-bit integer is left open below
+            low = (totals - high.astype(totals.dtype)).astype(np.float64)
     normals, widths = np.empty((2, len(words)))
-    cells, decided = np.zeros(len(words), np.int64), np.zeros(len(words), np.bool_)
+    cells, decided = np.empty(len(words), np.int64), np.zeros(len(words), np.bool_)
     centred = (words ^ HALF_RANGE).view(np.int64)
     _noisy_cells(
         centred, high, low, step_high, step_low, float(spread), NORMAL_ERROR, normals, widths, cells, decided
@@ -315,18 +320,23 @@ def _noisy_cells(
     that are still to come can move them.
     """
     # As if all were central, then the others, then the rounding: the first and the last loop become vector instructions.
+    # The others are looked for without a branch, and `cells` holds their places as long as it has nothing else to hold.
+    outer = 0
     for i in range(centred.size):
         q = (centred[i] + 0.5) * WORD
         normals[i] = q * _central_ratio(CENTRE * CENTRE - q * q)
         widths[i] = 8.0 * WORD
     for i in range(centred.size):
+        cells[outer] = i
+        outer += not -EDGE < centred[i] < EDGE
+    for k in range(outer):
+        i = cells[k]
         word = centred[i]
-        if not -EDGE < word < EDGE:
-            tail = (((word if word < 0 else ~word) & LOW_63) + 0.5) * WORD
-            distance = math.sqrt(-math.log(tail))
-            z = _tail_ratio(distance - 1.6)
-            normals[i] = z if word > 0 else -z
-            widths[i] = 2.0 * WORD / (tail * z) if distance <= FARTHEST else math.inf
+        tail = (((word if word < 0 else ~word) & LOW_63) + 0.5) * WORD
+        distance = math.sqrt(-math.log(tail))
+        z = _tail_ratio(distance - 1.6)
+        normals[i] = z if word > 0 else -z
+        widths[i] = 2.0 * WORD / (tail * z) if distance <= FARTHEST else math.inf
     for i in range(centred.size):
         # The rounded product, and its rounding error in one operation that rounds nothing.
         centre = high[i] * step_high

@@ -203,7 +203,7 @@ def play(indptr, items, users, rounds, cell, tail, caps, focus_on_exact, normals
                     released[item] = r + 1
                     crossed = True
         if width > 0.0:
-            priority = bell(exact if focus_on_exact else noisy * cell, centre, width, tail)
+            bell(exact if focus_on_exact else noisy * cell, centre, width, tail, priority)
         if crossed:
             indptr, items, busy = keep_open(indptr, items, released == 0)
             users = users[busy]

@@ -147,9 +147,10 @@ class FocusedGaussian(Mechanism):
 
     def priority(self, totals: Floats, r: int) -> Floats:
         """How much users want to give to items with these noisy totals after round r: the focus."""
-        if self.boundary.spent[r] < self.focus.warmup:
-            return np.ones_like(totals)
-        return bell(totals, *self.aim(r), self.focus.tail)
+        wanted = np.ones_like(totals)
+        if self.boundary.spent[r] >= self.focus.warmup:
+            bell(totals, *self.aim(r), self.focus.tail, wanted)
+        return wanted
 
     def aim(self, r: int) -> tuple[float, float]:
         """Where the focus after round r is centred, and its width: the total that will just reach the last threshold."""
