@@ -161,26 +161,34 @@ def keep_open(indptr: Ints, items: Codes, opened: Bools) -> tuple[Ints, Codes, I
 
     `indptr` may be a slice of a longer one: its offsets point into all of `items`, those returned start at 0.
     """
-    bounds, kept = np.zeros_like(indptr), np.empty(indptr[-1] - indptr[0] + 1, items.dtype)
-    busy = np.empty_like(indptr)
-    rows = _keep_open(indptr, items, opened, bounds, kept, busy)
+    pairs = indptr[-1] - indptr[0]
+    bounds, busy = np.zeros_like(indptr), np.empty_like(indptr)
+    kept, before = np.empty(pairs + 1, items.dtype), np.empty(pairs + 1, np.uint32)
+    rows = _keep_open(indptr, items, opened, bounds, kept, busy, before)
     return bounds[: rows + 1], kept[: bounds[rows]].copy(), busy[:rows]
 
 
 @kernel
-def _keep_open(indptr: Ints, items: Codes, opened: Bools, bounds: Ints, kept: Codes, busy: Ints) -> int:
-    """Fill `kept`, which has one place more than can be needed: every item is written, and counted if it is open.
+def _keep_open(
+    indptr: Ints, items: Codes, opened: Bools, bounds: Ints, kept: Codes, busy: Ints, before: Codes
+) -> int:
+    """Fill `kept` and `before`, how many open items stand before each; they have one place more than can be needed.
 
-    So it is with the ends of rows in `bounds` and with their numbers in `busy`.
+    Every item is written, and counted if it is open; so it is with the ends of rows in `bounds` and with their numbers in
+    `busy`. Rows come after the items, since most are short: a loop for each would often end unforeseen.
     """
-    rows, count = 0, 0
+    pairs = items[indptr[0] : indptr[-1]]
+    count = 0
+    for k in range(pairs.size):
+        kept[count] = pairs[k]
+        before[k] = count
+        count += opened[pairs[k]]
+    before[pairs.size] = count
+    rows = 0
     for row in range(indptr.size - 1):
-        for item in items[indptr[row] : indptr[row + 1]]:
-            kept[count] = item
-            count += opened[item]
-        bounds[rows + 1] = count
+        bounds[rows + 1] = before[indptr[row + 1] - indptr[0]]
         busy[rows] = row
-        rows += count > bounds[rows]
+        rows += bounds[rows + 1] > bounds[rows]
     return rows
 
 
