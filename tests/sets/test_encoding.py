@@ -225,10 +225,18 @@ def test_colliding_hashes_never_merge_two_items(monkeypatch):
     assert 12 in calls
 
 
-def test_equal_first_words_are_ordered_by_the_second():
-    digests = np.array([[5, 9], [5, 1], [2, 7], [2**64 - 1, 0]], dtype=np.uint64)
-    assert digest_order(digests).tolist() == [2, 1, 0, 3]
-    assert digest_order(digests[[3, 2, 0]]).tolist() == [1, 2, 0]
+@given(
+    digests=st.lists(
+        st.tuples(
+            st.sampled_from([0, 1, 5, 2**63, 2**64 - 1]) | st.integers(0, 2**64 - 1), st.integers(0, 3)
+        ),
+        unique=True,
+        max_size=40,
+    )
+)
+def test_digests_are_ordered_by_the_first_word_then_the_second(digests):
+    order = digest_order(np.array(digests, np.uint64).reshape(-1, 2))
+    assert [digests[number] for number in order] == sorted(digests)
 
 
 def test_a_second_release_knows_nothing_of_the_first():

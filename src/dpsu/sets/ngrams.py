@@ -16,9 +16,10 @@ from dpsu.random_kernels import digest_bytes
 from dpsu.sets.columns import ColumnNames
 from dpsu.sets.encode import LOW_32
 from dpsu.sets.read import MOST_PAIRS
+from dpsu.sets.rows import group_by_user
 from dpsu.sets.table import Codes, KeyTable
 from dpsu.sets.text import Corpus, TextRule, read_corpus
-from dpsu.sets.user_sets import Digests, Names, UserSets, digest_order, group_by_user
+from dpsu.sets.user_sets import Digests, Names, UserSets, digest_order
 from dpsu.sets.words import Bytes, Offsets
 from dpsu.stream import Stream
 
@@ -195,7 +196,7 @@ def ngram_sets(corpus: Corpus, parts: Sequence[Ngrams], column: str) -> UserSets
     users = np.arange(len(corpus.user_digests), dtype=np.uint32)
     indptr, items, order = group_by_user(pairs, users, digest_order(digests))
     names = NgramNames(column, parts, order, spelling)
-    return UserSets(indptr, items, corpus.user_digests, digests[order], names)
+    return UserSets(indptr, items, corpus.user_digests, digests.take(order, axis=0), names)
 
 
 def _digests(part: Ngrams, corpus: Corpus, spelling: tuple[Offsets, Bytes]) -> Digests:

@@ -18,8 +18,9 @@ from dpsu.sets.columns import (
 from dpsu.sets.encode import KeyEncoder
 from dpsu.sets.files import reading, scan_paths
 from dpsu.sets.frames import ITEM, USER, scan_collection, scan_frame
+from dpsu.sets.rows import group_by_user
 from dpsu.sets.table import Codes
-from dpsu.sets.user_sets import Names, UserSets, digest_order, group_by_user, places
+from dpsu.sets.user_sets import Names, UserSets, digest_order, places
 from dpsu.stream import Stream
 
 BATCH_ROWS = 1 << 20
@@ -118,4 +119,5 @@ def _assemble(pairs: list[tuple[Codes, Codes]], users: KeyEncoder, items: KeyEnc
         user_order, item_order = pool.map(digest_order, (user_digests, item_digests))
     indptr, row_items, item_order = group_by_user(pairs, places(user_order), item_order)
     names = Names(items.names(item_order))
-    return UserSets(indptr, row_items, user_digests[user_order], item_digests[item_order], names)
+    user_digests, item_digests = user_digests.take(user_order, axis=0), item_digests.take(item_order, axis=0)
+    return UserSets(indptr, row_items, user_digests, item_digests, names)

@@ -1,5 +1,7 @@
 """Keys of one or two words become numbers in the order in which they first appear."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -31,7 +33,7 @@ def assign_codes(
     known: np.uint64,
     seed: np.uint64,
     places: Keys,
-) -> tuple[np.uint64, np.uint64]:
+) -> tuple[Any, Any]:
     """Write the codes of the keys, each of so many words (one or two), from row `start` on; new keys get the next codes.
 
     `slots` and `held` are a hash table of codes and their keys with open addressing; `mask` is its size less one. Returns

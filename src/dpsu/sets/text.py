@@ -242,7 +242,7 @@ def read_corpus(
         starts,
         np.concatenate([*words, np.zeros(0, np.uint32)]),
         vocabulary,
-        digests[order],
+        digests.take(order, axis=0),
         stream.digest_key,
     )
 
