@@ -109,14 +109,20 @@ def _pack(
     """The words of all pairs, by buckets; batches are counted first, so that each knows where its words go."""
     counts = np.zeros((len(pairs), buckets), np.uint64)
     nothing = np.empty(0, dtype)
-    list(pool.map(lambda pair, own: pack_pairs(*pair, *how, own, nothing, True), pairs, counts))
+
+    def count(number: int) -> None:
+        users, items = pairs[number]
+        pack_pairs(users, items, *how, counts[number], nothing, True)
+
+    list(pool.map(count, range(len(pairs))))
     totals = np.cumsum(counts.sum(axis=0))
     starts = totals - counts.sum(axis=0) + np.cumsum(counts, axis=0) - counts
     packed = np.empty(int(totals[-1]), dtype)
 
     def pack(number: int) -> None:
-        batch, pairs[number] = pairs[number], DONE
-        pack_pairs(*batch, *how, starts[number], packed, False)
+        users, items = pairs[number]
+        pairs[number] = DONE
+        pack_pairs(users, items, *how, starts[number], packed, False)
 
     list(pool.map(pack, range(len(pairs))))
     pairs.clear()
