@@ -63,3 +63,25 @@ def test_every_public_name_is_there() -> None:
     assert set(dir(dpsu)) >= set(dpsu.__all__)
     for name in dpsu.__all__:
         assert getattr(dpsu, name) is not None
+
+
+COMPILED_TWICE = """
+import gc
+
+import dpsu
+import polars as pl
+from numba.core.registry import CPUDispatcher
+
+rows = [(user, f"word{item}") for user in range(300) for item in range(user % 120 + 1)]
+frame = pl.DataFrame(rows, schema=["user", "item"], orient="row")
+dpsu.release(frame, user="user", item="item", epsilon=3.0, delta=1e-4, max_items=50)
+loops = [found for found in gc.get_objects() if isinstance(found, CPUDispatcher) and found.signatures]
+assert len(loops) > 8, loops
+print([loop.__name__ for loop in loops if len(loop.signatures) > 1])
+"""
+
+
+def test_a_release_compiles_each_loop_for_one_kind_of_arguments() -> None:
+    """Whoever runs the first release waits for the compiler; a number of another type makes them wait twice."""
+    run = subprocess.run([sys.executable, "-c", COMPILED_TWICE], capture_output=True, check=True, text=True)
+    assert run.stdout.strip() == "[]"

@@ -164,20 +164,19 @@ def keep_open(indptr: Ints, items: Codes, opened: Bools) -> tuple[Ints, Codes, I
     pairs = indptr[-1] - indptr[0]
     bounds, busy = np.zeros_like(indptr), np.empty_like(indptr)
     kept, before = np.empty(pairs + 1, items.dtype), np.empty(pairs + 1, np.uint32)
-    rows = _keep_open(indptr, items, opened, bounds, kept, busy, before)
+    rows = _keep_open(indptr, items[indptr[0] : indptr[-1]], opened, bounds, kept, busy, before)
     return bounds[: rows + 1], kept[: bounds[rows]].copy(), busy[:rows]
 
 
 @kernel
 def _keep_open(
-    indptr: Ints, items: Codes, opened: Bools, bounds: Ints, kept: Codes, busy: Ints, before: Codes
+    indptr: Ints, pairs: Codes, opened: Bools, bounds: Ints, kept: Codes, busy: Ints, before: Codes
 ) -> int:
     """Fill `kept` and `before`, how many open items stand before each; they have one place more than can be needed.
 
     Every item is written, and counted if it is open; so it is with the ends of rows in `bounds` and with their numbers in
     `busy`. Rows come after the items, since most are short: a loop for each would often end unforeseen.
     """
-    pairs = items[indptr[0] : indptr[-1]]
     count = 0
     for k in range(pairs.size):
         kept[count] = pairs[k]

@@ -130,7 +130,7 @@ def chacha_words(key: Words32, addresses: Words64, first: int, count: int) -> Wo
 @kernel
 def _chacha_blocks(start: Words32, addresses: Words32, first: int, words: Words32) -> None:
     """Words from `first` on of the blocks that begin as `start` does and end with the rows of `addresses`."""
-    for base in range(0, words.shape[0], LANES):
+    for base in range(0, len(words), LANES):
         _chacha(start, addresses, base, first, words)
 
 
@@ -233,7 +233,7 @@ def digest_bytes(offsets: NDArray[np.int64], data: NDArray[np.uint8], key: Words
 def _digest_bytes(
     offsets: NDArray[np.int64], data: NDArray[np.uint8], key0: np.uint64, key1: np.uint64, digests: Words64
 ) -> None:
-    for i in range(digests.shape[0]):
+    for i in range(len(digests)):
         _sip_digest(data, offsets[i], offsets[i + 1], key0, key1, digests, i)
 
 

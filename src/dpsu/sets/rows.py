@@ -4,6 +4,7 @@ Users lie in buckets by their places, as many as it takes for words of 32 bits: 
 ones, in half the memory, and buckets on several threads.
 """
 
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -60,7 +61,7 @@ def unpack_rows(
     items: Codes,
     numbers: Codes,
     order: Ints,
-) -> tuple[np.uint64, np.uint64]:
+) -> tuple[Any, Any]:
     """The rows of a bucket's sorted words, repeats left out: `items` from place `pairs` on, and the `ends` of users' rows.
 
     Items get new numbers, as they first appear, from `found` on: `numbers` has those, UNSEEN so far, and `order` says whose
@@ -98,8 +99,8 @@ def group_by_user(
     with ThreadPoolExecutor(2) as pool:
         how = user_places, places(item_order), np.uint64(user_bits), np.uint64(item_bits)
         buckets = _pack(pairs, how, 1 << bucket_bits, np.uint64 if long else np.uint32, pool)
-        list(pool.map(np.ndarray.sort, buckets))
-    indptr, items, found = _unpack(buckets, user_bits, item_bits, user_places.size, item_order.size)
+        sizes = sum(map(len, buckets)), user_places.size, item_order.size
+        indptr, items, found = _unpack(pool.map(_sorted, buckets), user_bits, item_bits, *sizes)
     return indptr, items, item_order[found]
 
 
@@ -129,17 +130,25 @@ def _pack(
     return np.split(packed, totals[:-1].astype(np.int64))
 
 
+def _sorted(packed: NDArray[Any]) -> NDArray[Any]:
+    packed.sort()
+    return packed
+
+
 def _unpack(
-    buckets: list[NDArray[Any]], user_bits: int, item_bits: int, users: int, known: int
+    buckets: Iterator[NDArray[Any]], user_bits: int, item_bits: int, most: int, users: int, known: int
 ) -> tuple[Ints, Codes, Ints]:
-    pairs, found = np.uint64(0), np.uint64(0)
-    indptr, items = np.zeros(users + 1, np.int64), np.empty(sum(map(len, buckets)), np.uint32)
+    """The rows of all buckets, each as soon as it is sorted."""
+    pairs, found = 0, 0
+    indptr, items = np.zeros(users + 1, np.int64), np.empty(most, np.uint32)
     numbers, order = np.full(known, UNSEEN, np.uint32), np.empty(known, np.int64)
     for number, packed in enumerate(buckets):
         if packed.size:
             first = np.uint64(number << user_bits)
-            state = pairs, found, indptr[1:], items, numbers, order
-            pairs, found = unpack_rows(packed, first, np.uint64(item_bits), *state)
-    order[int(found) :] = np.flatnonzero(numbers == UNSEEN)
-    kept = items[: int(pairs)]
+            so_far = np.uint64(pairs), np.uint64(found)
+            pairs, found = unpack_rows(
+                packed, first, np.uint64(item_bits), *so_far, indptr[1:], items, numbers, order
+            )
+    order[found:] = np.flatnonzero(numbers == UNSEEN)
+    kept = items[:pairs]
     return np.maximum.accumulate(indptr), kept.copy() if kept.size < items.size else kept, order

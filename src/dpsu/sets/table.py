@@ -42,16 +42,17 @@ def assign_codes(
     end = words - ONE
     size = np.uint64(codes.size)
     for base in range(start, size, np.uint64(places.size)):
-        stop = min(base + np.uint64(places.size), size)
+        stop = base + np.uint64(places.size)
+        stop = stop if stop < size else size
         # First where all keys of a block belong, then the block: the memory that it needs is on its way by then.
         for row in range(base, stop):
             x = keys[words * row] ^ seed
             x = ((x ^ (x >> SHIFT_1)) * MIX_1) ^ keys[words * row + end]
             x = (x ^ (x >> SHIFT_2)) * MIX_2
-            places[row - base] = (x ^ (x >> SHIFT_3)) & mask
-        for row in range(base, stop):
-            prefetch(slots, places[row - base])
-            prefetch(held, words * places[row - base])
+            slot = (x ^ (x >> SHIFT_3)) & mask
+            places[row - base] = slot
+            prefetch(slots, slot)
+            prefetch(held, words * slot)
         for row in range(base, stop):
             first, second = keys[words * row], keys[words * row + end]
             slot = places[row - base]
