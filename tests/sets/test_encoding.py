@@ -225,6 +225,53 @@ def test_colliding_hashes_never_merge_two_items(monkeypatch):
     assert 12 in calls
 
 
+VALUES = {
+    "strings": pl.Series(["a", "", "a string of more than twelve bytes", "b", "ä", "twelve bytes", "a\0"]),
+    "bytes": pl.Series([b"a", b"", b"\xff\0", b"more than twelve bytes of them", b"\0", b"b", b"c"]),
+    "categories": pl.Series(["x", "y", "z", "x", "y", "u", "v"], dtype=pl.Categorical),
+    "enumeration": pl.Series(["x", "y", "z", "x", "y", "u", "v"], dtype=pl.Enum(["v", "z", "y", "x", "u"])),
+    "decimals": pl.Series(
+        [decimal.Decimal(text) for text in ("1.50", "-0.25", "0", "7", "9.99", "1.5", "-7")]
+    ),
+    "huge": pl.Series([2**100, -(2**100), 0, 1, -1, 5, 7], dtype=pl.Int128),
+    "unsigned": pl.Series([2**64 - 1, 0, 2**63, 1, 2, 3, 4], dtype=pl.UInt64),
+    "small": pl.Series([-128, 127, 0, -1, 1, 2, 3], dtype=pl.Int8),
+    "truth": pl.Series([True, False, True, True, False, False, True]),
+    "days": pl.Series([dt.date(1969, 12, 31), *(dt.date(2020, 1, day) for day in range(1, 7))]),
+    "moments": pl.Series([dt.datetime(2020, 1, 1, 0, 0, second) for second in range(7)]),
+}
+
+
+@pytest.mark.parametrize(
+    "columns", [*([name] for name in VALUES), ["strings", "days"], ["small", "bytes", "decimals"]]
+)
+def test_an_encoder_takes_in_the_keys_of_another(columns):
+    """Whatever their type; keys that both have seen get one code."""
+    frame = pl.DataFrame({name: VALUES[name] for name in columns})
+    key = np.array([3, 4], np.uint64)
+    mine, others = (encode.KeyEncoder(frame.schema, columns, key) for _ in range(2))
+    mine.encode(frame[:4])
+    there = others.encode(frame[2:])
+    here = mine.absorb(others)
+    assert mine.encode(frame[2:]).tolist() == here[there].tolist()
+    assert len(mine) == frame.unique().height
+    assert mine.names(here.astype(np.int64)).equals(others.names(np.arange(len(others))))
+    assert mine.digests()[here].tolist() == others.digests().tolist()
+
+
+def test_an_encoder_that_fails_is_not_waited_for(monkeypatch):
+    """The error comes out, however many batches are still to come."""
+
+    def fail(self, batch):
+        raise MemoryError("no room for another batch")
+
+    monkeypatch.setattr(read, "BATCH_ROWS", 10)
+    monkeypatch.setattr(encode.PairEncoder, "encode", fail)
+    frame = pl.DataFrame({"user": range(1000), "item": range(1000)})
+    with pytest.raises(MemoryError, match="another batch"):
+        read_sets(frame, user="user", item="item", stream=STREAM)
+
+
 @given(
     digests=st.lists(
         st.tuples(

@@ -184,6 +184,10 @@ class KeyEncoder:
             codes = table.encode(codes.astype(np.uint64) << np.uint64(32) | other.astype(np.uint64))
         return codes
 
+    def absorb(self, other: "KeyEncoder") -> Codes:
+        """Take in the keys of another encoder; the codes that they have here, in the order of those there."""
+        return self.encode(other.names(np.arange(len(other))))
+
     def digests(self) -> Keys:
         """The digest of every distinct key, in the order of their codes."""
         digests = [encoder.digests(self._digest_key) for encoder in self._columns.values()]
@@ -212,3 +216,16 @@ class KeyEncoder:
             parts.append((keys & LOW_32).astype(np.int64))
             codes = (keys >> np.uint64(32)).astype(np.int64)
         return [codes, *reversed(parts)]
+
+
+class PairEncoder:
+    """The users and items of some batches, under numbers of their own, and the pairs that they make."""
+
+    def __init__(self, schema: pl.Schema, user: list[str], item: list[str], digest_key: Keys) -> None:
+        self.users = KeyEncoder(schema, user, digest_key)
+        self.items = KeyEncoder(schema, item, digest_key)
+        self.pairs: list[tuple[Codes, Codes]] = []
+
+    def encode(self, batch: pl.DataFrame) -> None:
+        """Take in the pairs of a batch."""
+        self.pairs.append((self.users.encode(batch), self.items.encode(batch)))

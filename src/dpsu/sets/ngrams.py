@@ -16,10 +16,10 @@ from dpsu.random_kernels import digest_bytes
 from dpsu.sets.columns import ColumnNames
 from dpsu.sets.encode import LOW_32
 from dpsu.sets.read import MOST_PAIRS
-from dpsu.sets.rows import group_by_user
+from dpsu.sets.rows import Batch, group_by_user
 from dpsu.sets.table import Codes, KeyTable
 from dpsu.sets.text import Corpus, TextRule, read_corpus
-from dpsu.sets.user_sets import Digests, Names, UserSets, digest_order
+from dpsu.sets.user_sets import Digests, Names, UserSets, digest_order, places
 from dpsu.sets.words import Bytes, Offsets
 from dpsu.stream import Stream
 
@@ -193,8 +193,11 @@ def ngram_sets(corpus: Corpus, parts: Sequence[Ngrams], column: str) -> UserSets
     if sum(users.size for users, _ in pairs) > MOST_PAIRS:
         raise TooLarge("the text has more than 2^31 n-grams; take fewer sizes or a part of the users")
     digests = np.concatenate([_digests(part, corpus, spelling) for part in parts])
-    users = np.arange(len(corpus.user_digests), dtype=np.uint32)
-    indptr, items, order = group_by_user(pairs, users, digest_order(digests))
+    order = digest_order(digests)
+    user_places, item_places = np.arange(len(corpus.user_digests), dtype=np.uint32), places(order)
+    batches = [Batch(*pairs.pop(), user_places, item_places) for _ in parts]
+    indptr, items, found = group_by_user(batches, len(user_places), len(item_places))
+    order = order[found]
     names = NgramNames(column, parts, order, spelling)
     return UserSets(indptr, items, corpus.user_digests, digests.take(order, axis=0), names)
 

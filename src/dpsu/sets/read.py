@@ -1,11 +1,16 @@
 """read_sets(): from any source to user sets."""
 
 import os
+from collections import deque
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from queue import SimpleQueue
 from typing import Any
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from dpsu.errors import InvalidArgument, TooLarge
 from dpsu.sets.columns import (
@@ -15,15 +20,18 @@ from dpsu.sets.columns import (
     require_types,
     require_values,
 )
-from dpsu.sets.encode import KeyEncoder
+from dpsu.sets.encode import KeyEncoder, PairEncoder
 from dpsu.sets.files import reading, scan_paths
 from dpsu.sets.frames import ITEM, USER, scan_collection, scan_frame
-from dpsu.sets.rows import group_by_user
+from dpsu.sets.rows import Batch, group_by_user
 from dpsu.sets.table import Codes
-from dpsu.sets.user_sets import Names, UserSets, digest_order, places
+from dpsu.sets.user_sets import Digests, Names, UserSets, digest_order, places
 from dpsu.stream import Stream
 
-BATCH_ROWS = 1 << 20
+BATCH_ROWS = 1 << 19
+ENCODERS = 2
+"""So many batches are encoded at a time, each with dictionaries of its own, which are made one in the end."""
+
 MOST_PAIRS = 2**31 - 1
 
 
@@ -49,20 +57,37 @@ def read_sets(
     require_types(schema, label)
     if drop_nulls:
         frame = frame.drop_nulls()
-    users = KeyEncoder(schema, user_columns, stream.digest_key)
-    items = KeyEncoder(schema, item_columns, stream.digest_key)
-    pairs: list[tuple[Codes, Codes]] = []
+    encoders = [PairEncoder(schema, user_columns, item_columns, stream.digest_key) for _ in range(ENCODERS)]
+    _encode(read_batches(frame, label), encoders, label)
+    return _assemble(encoders)
+
+
+def _encode(batches: Iterator[pl.DataFrame], encoders: list[PairEncoder], label: str) -> None:
+    """Deal the batches to the encoders, each to the first that is free."""
+    free: SimpleQueue[PairEncoder] = SimpleQueue()
+    for encoder in encoders:
+        free.put(encoder)
+
+    def encode(batch: pl.DataFrame) -> None:
+        encoder = free.get()
+        try:
+            encoder.encode(batch)
+        finally:
+            free.put(encoder)
+
     rows = 0
-    with ThreadPoolExecutor(2) as pool:
-        for batch in read_batches(frame, label):
+    running: deque[Future[None]] = deque()
+    with ThreadPoolExecutor(len(encoders)) as pool:
+        for batch in batches:
             require_values(batch, label)
             rows += batch.height
             if rows > MOST_PAIRS:
                 raise TooLarge(f"{label} has more than 2^31 rows; the Spark engine takes data of that size")
-            user_codes = pool.submit(users.encode, batch)
-            item_codes = pool.submit(items.encode, batch)
-            pairs.append((user_codes.result(), item_codes.result()))
-    return _assemble(pairs, users, items)
+            running.append(pool.submit(encode, batch))
+            if len(running) > len(encoders):  # batches that wait are memory
+                running.popleft().result()
+        for last in running:
+            last.result()
 
 
 def scan_source(
@@ -112,12 +137,41 @@ def read_batches(frame: pl.LazyFrame, label: str) -> Iterator[pl.DataFrame]:
         yield batch
 
 
-def _assemble(pairs: list[tuple[Codes, Codes]], users: KeyEncoder, items: KeyEncoder) -> UserSets:
+@dataclass(frozen=True)
+class _Keys:
+    """All users, or all items: under the codes of one encoder, and in the order of their digests."""
+
+    encoder: KeyEncoder
+    digests: Digests
+    order: NDArray[np.int64]
+    places: list[Codes]
+    """For every encoder, where its codes stand in the order."""
+
+
+def _unite(encoders: list[KeyEncoder]) -> _Keys:
+    first, *others = encoders
+    codes = [first.absorb(other) for other in others]
+    digests = first.digests()
+    order = digest_order(digests)
+    ranks = places(order)
+    return _Keys(first, digests, order, [ranks, *(ranks.take(own) for own in codes)])
+
+
+def _assemble(encoders: list[PairEncoder]) -> UserSets:
     """Sort the pairs into rows, by the digests of their users and items."""
     with ThreadPoolExecutor(2) as pool:
-        user_digests, item_digests = pool.map(KeyEncoder.digests, (users, items))
-        user_order, item_order = pool.map(digest_order, (user_digests, item_digests))
-    indptr, row_items, item_order = group_by_user(pairs, places(user_order), item_order)
-    names = Names(items.names(item_order))
-    user_digests, item_digests = user_digests.take(user_order, axis=0), item_digests.take(item_order, axis=0)
-    return UserSets(indptr, row_items, user_digests, item_digests, names)
+        sides = [[encoder.users for encoder in encoders], [encoder.items for encoder in encoders]]
+        users, items = pool.map(_unite, sides)
+    batches = []
+    for encoder, *own_places in zip(encoders, users.places, items.places, strict=True):
+        batches += [Batch(*pairs, *own_places) for pairs in encoder.pairs]
+        encoder.pairs.clear()
+    indptr, row_items, found = group_by_user(batches, len(users.order), len(items.order))
+    item_order = items.order[found]
+    return UserSets(
+        indptr,
+        row_items,
+        users.digests.take(users.order, axis=0),
+        items.digests.take(item_order, axis=0),
+        Names(items.encoder.names(item_order)),
+    )

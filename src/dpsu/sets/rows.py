@@ -6,23 +6,19 @@ ones, in half the memory, and buckets on several threads.
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpsu.compiled import kernel
 from dpsu.sets.table import Codes
-from dpsu.sets.user_sets import places
 
 Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]
-Packing = tuple[Codes, Codes, np.uint64, np.uint64]
-"""The places of users and items, and the bits that each takes in a word."""
 
 ONE = np.uint64(1)
 UNSEEN = 0xFFFFFFFF
-DONE = (np.empty(0, np.uint32), np.empty(0, np.uint32))
 
 FEWEST_BUCKETS, MOST_BUCKETS = 3, 12
 """In bits. More than so many buckets are slower to fill than longer words are to sort."""
@@ -85,48 +81,59 @@ def unpack_rows(
     return pairs, found
 
 
-def group_by_user(
-    pairs: list[tuple[Codes, Codes]], user_places: Codes, item_order: Ints
-) -> tuple[Ints, Codes, Ints]:
-    """The CSR arrays of batches of (user, item) codes, and the code of each item in the rows.
+class Batch(NamedTuple):
+    """Pairs of codes, and the places that the codes stand for."""
 
-    Items stand in a row in the given order. `pairs` is emptied on the way to spare memory.
+    users: Codes
+    items: Codes
+    user_places: Codes
+    item_places: Codes
+
+
+DONE = Batch(*[np.empty(0, np.uint32)] * 4)
+
+
+def group_by_user(batches: list[Batch], users: int, items: int) -> tuple[Ints, Codes, Ints]:
+    """The CSR arrays of so many users and items, and the place of each item in the rows.
+
+    Rows, and items in a row, are in the order of their places. `batches` is emptied on the way to spare memory.
     """
-    item_bits, all_user_bits = (max(size - 1, 0).bit_length() for size in (item_order.size, user_places.size))
+    item_bits, all_user_bits = (max(size - 1, 0).bit_length() for size in (items, users))
     long = item_bits + all_user_bits > 32 + MOST_BUCKETS
     bucket_bits = FEWEST_BUCKETS if long else max(FEWEST_BUCKETS, item_bits + all_user_bits - 32)
     user_bits = max(all_user_bits - bucket_bits, 0)
+    bits = np.uint64(user_bits), np.uint64(item_bits)
     with ThreadPoolExecutor(2) as pool:
-        how = user_places, places(item_order), np.uint64(user_bits), np.uint64(item_bits)
-        buckets = _pack(pairs, how, 1 << bucket_bits, np.uint64 if long else np.uint32, pool)
-        sizes = sum(map(len, buckets)), user_places.size, item_order.size
-        indptr, items, found = _unpack(pool.map(_sorted, buckets), user_bits, item_bits, *sizes)
-    return indptr, items, item_order[found]
+        buckets = _pack(batches, bits, 1 << bucket_bits, np.uint64 if long else np.uint32, pool)
+        pairs = sum(map(len, buckets))
+        return _unpack(pool.map(_sorted, buckets), user_bits, item_bits, pairs, users, items)
 
 
 def _pack(
-    pairs: list[tuple[Codes, Codes]], how: Packing, buckets: int, dtype: Any, pool: ThreadPoolExecutor
+    batches: list[Batch],
+    bits: tuple[np.uint64, np.uint64],
+    buckets: int,
+    dtype: Any,
+    pool: ThreadPoolExecutor,
 ) -> list[NDArray[Any]]:
     """The words of all pairs, by buckets; batches are counted first, so that each knows where its words go."""
-    counts = np.zeros((len(pairs), buckets), np.uint64)
+    counts = np.zeros((len(batches), buckets), np.uint64)
     nothing = np.empty(0, dtype)
 
     def count(number: int) -> None:
-        users, items = pairs[number]
-        pack_pairs(users, items, *how, counts[number], nothing, True)
+        pack_pairs(*batches[number], *bits, counts[number], nothing, True)
 
-    list(pool.map(count, range(len(pairs))))
+    list(pool.map(count, range(len(batches))))
     totals = np.cumsum(counts.sum(axis=0))
     starts = totals - counts.sum(axis=0) + np.cumsum(counts, axis=0) - counts
     packed = np.empty(int(totals[-1]), dtype)
 
     def pack(number: int) -> None:
-        users, items = pairs[number]
-        pairs[number] = DONE
-        pack_pairs(users, items, *how, starts[number], packed, False)
+        batch, batches[number] = batches[number], DONE
+        pack_pairs(*batch, *bits, starts[number], packed, False)
 
-    list(pool.map(pack, range(len(pairs))))
-    pairs.clear()
+    list(pool.map(pack, range(len(batches))))
+    batches.clear()
     return np.split(packed, totals[:-1].astype(np.int64))
 
 
