@@ -33,8 +33,7 @@ SIP_128_START = np.uint64(0xEE)
 SIP_128_SECOND = np.uint64(0xDD)
 
 DIGEST_BYTES = 16
-TOP_BYTE = 56
-LOW_8 = np.uint64(0xFF)
+NONE, ONE, ALL = np.uint64(0), np.uint64(1), np.uint64(2**64 - 1)
 
 DOUBLE_ROUNDS = 10
 COLUMNS = ((0, 4, 8, 12), (1, 5, 9, 13), (2, 6, 10, 14), (3, 7, 11, 15))
@@ -254,15 +253,13 @@ def digest_concatenated(columns: list[Words64], key: Words64) -> Words64:
     return digest_words(np.hstack(columns), key)
 
 
-def _priorities_ir(
-    typing: Any, key0: Any, key1: Any, row: Any, digests: Any, priorities: Any, rest: Any
-) -> Any:
-    """SipHash-2-4 under one key of the digests of a row's items, written twice; both have room for whole vectors."""
+def _priorities_ir(typing: Any, key0: Any, key1: Any, row: Any, digests: Any, priorities: Any) -> Any:
+    """SipHash-2-4 under one key of the digests of a row's items; the array has room for whole vectors."""
     index, word = ir.IntType(64), ir.IntType(64)
     lanes = ir.VectorType(word, WIDE_LANES)
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        items, halves, *outputs = (
+        items, halves, output = (
             context.make_array(kind)(context, builder, argument)
             for kind, argument in zip(signature.args[2:], arguments[2:], strict=True)
         )
@@ -292,13 +289,12 @@ def _priorities_ir(
                 _sip_absorb_word(builder, v, words)
             v[2] = builder.xor(v[2], _splat(lanes, 0xFF))
             _sip_rounds(builder, v, 4)
-            output = builder.xor(builder.xor(v[0], v[1]), builder.xor(v[2], v[3]))
-            for array in outputs:
-                place = builder.bitcast(builder.gep(array.data, [start]), lanes.as_pointer())
-                builder.store(output, place, align=8)
+            value = builder.xor(builder.xor(v[0], v[1]), builder.xor(v[2], v[3]))
+            place = builder.bitcast(builder.gep(output.data, [start]), lanes.as_pointer())
+            builder.store(value, place, align=8)
         return context.get_dummy_value()
 
-    return types.void(types.uint64, types.uint64, row, digests, priorities, rest), build
+    return types.void(types.uint64, types.uint64, row, digests, priorities), build
 
 
 _priorities: Any = intrinsic(_priorities_ir)
@@ -322,9 +318,8 @@ def sample_rows(
     new_indptr = np.zeros(len(indptr), dtype=np.int64)
     np.cumsum(np.minimum(sizes, max_items), out=new_indptr[1:])
     kept = np.empty(new_indptr[-1] + 1, dtype=items.dtype)
-    priorities, rest = np.empty((2, sizes.max(initial=0) + WIDE_LANES), dtype=np.uint64)
-    histogram = np.empty(256, dtype=np.int64)
-    _sample(indptr, items, user_keys, item_digests, max_items, kept, priorities, rest, histogram)
+    priorities = np.empty(sizes.max(initial=0) + WIDE_LANES, dtype=np.uint64)
+    _sample(indptr, items, user_keys, item_digests, max_items, kept, priorities)
     return new_indptr, kept[:-1]
 
 
@@ -337,8 +332,6 @@ def _sample(
     max_items: Any,
     kept: Any,
     priorities: Any,
-    rest: Any,
-    histogram: Any,
 ) -> None:
     """Fill `kept`, which has one place more than is needed, for the loop that fills it writes every item.
 
@@ -352,27 +345,23 @@ def _sample(
                 kept[place] = item
                 place += 1
             continue
-        _priorities(user_keys[user, 0], user_keys[user, 1], row, item_digests, priorities, rest)
-        # Radix selection of the last priority that is kept: byte by byte from the top, only those that share the byte with
-        # it stay in `rest`. They are keyed hashes, so that two or three bytes leave a single one.
-        size, smaller, shift = row.size, 0, TOP_BYTE
-        while size > 1 and shift >= 0:
-            for byte in range(256):
-                histogram[byte] = 0
-            for i in range(size):
-                histogram[(rest[i] >> shift) & LOW_8] += 1
-            byte = 0
-            while smaller + histogram[byte] < max_items:
-                smaller += histogram[byte]
-                byte += 1
+        _priorities(user_keys[user, 0], user_keys[user, 1], row, item_digests, priorities)
+        # Between bounds of the last priority that is kept: priorities are spread evenly, so that about log2(size) steps part
+        # the smallest from the others. If they tie there, the bounds meet at them.
+        low, last = NONE, ALL
+        inside = row.size
+        while low < last and inside != max_items:
+            middle = low + ((last - low) >> ONE)
             inside = 0
-            for i in range(size):
-                value = rest[i]
-                rest[inside] = value
-                inside += ((value >> shift) & LOW_8) == byte
-            size = inside
-            shift -= 8
-        last, ties = rest[0], max_items - smaller
+            for k in range(row.size):
+                inside += priorities[k] <= middle
+            if inside < max_items:
+                low = middle + ONE
+            else:
+                last = middle
+        ties = max_items
+        for k in range(row.size):
+            ties -= priorities[k] < last
         for k in range(row.size):
             kept[place] = row[k]
             tie = (priorities[k] == last) & (ties > 0)

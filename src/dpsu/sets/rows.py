@@ -23,6 +23,9 @@ UNSEEN = 0xFFFFFFFF
 FEWEST_BUCKETS, MOST_BUCKETS = 3, 12
 """In bits. More than so many buckets are slower to fill than longer words are to sort."""
 
+LINE = 8
+"""Words in a line of the processor's cache, which two threads had better not share."""
+
 
 @kernel
 def pack_pairs(
@@ -117,20 +120,21 @@ def _pack(
     pool: ThreadPoolExecutor,
 ) -> list[NDArray[Any]]:
     """The words of all pairs, by buckets; batches are counted first, so that each knows where its words go."""
-    counts = np.zeros((len(batches), buckets), np.uint64)
+    ends = np.zeros((len(batches), buckets + LINE), np.uint64)[:, :buckets]
     nothing = np.empty(0, dtype)
 
     def count(number: int) -> None:
-        pack_pairs(*batches[number], *bits, counts[number], nothing, True)
+        pack_pairs(*batches[number], *bits, ends[number], nothing, True)
 
     list(pool.map(count, range(len(batches))))
-    totals = np.cumsum(counts.sum(axis=0))
-    starts = totals - counts.sum(axis=0) + np.cumsum(counts, axis=0) - counts
+    sizes = ends.sum(axis=0)
+    totals = np.cumsum(sizes)
+    ends[:] = totals - sizes + np.cumsum(ends, axis=0) - ends
     packed = np.empty(int(totals[-1]), dtype)
 
     def pack(number: int) -> None:
         batch, batches[number] = batches[number], DONE
-        pack_pairs(*batch, *bits, starts[number], packed, False)
+        pack_pairs(*batch, *bits, ends[number], packed, False)
 
     list(pool.map(pack, range(len(batches))))
     batches.clear()
