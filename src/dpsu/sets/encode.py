@@ -91,10 +91,9 @@ class TextColumn:
         """The codes of these values."""
         text = column.cast(self._text)
         while True:
-            known, taken_for = len(self._names), (self._long, self._pads)
-            codes, long, names = self._number(text)
+            taken_for = self._long, self._pads
+            codes, long, names, keys = self._number(text)
             # Two views of one string would be two items: seen where the second comes first, and never again.
-            keys = self._table.keys[known:]
             self._long = self._long or bool((keys.view(np.uint32)[:, 0] > INLINE).any())
             self._pads = self._pads or bool((keys != padded(keys)).any())
             mistaken = long.size > 0 and (names.gather(codes[long]) != _rows_of(text, long)).any()
@@ -103,18 +102,21 @@ class TextColumn:
                 return codes
             self._reseed()
 
-    def _number(self, text: pl.Series) -> tuple[Codes, NDArray[np.int64], pl.Series]:
-        """The codes that the table has for these values, which rows have long ones, and the names of all codes."""
+    def _number(self, text: pl.Series) -> tuple[Codes, NDArray[np.int64], pl.Series, Keys]:
+        """The codes of these values in the table, which rows have long ones, the names of all codes, and new keys."""
         codes, long, names = np.empty(len(text), np.uint32), [np.zeros(0, np.int64)], [self._names]
+        new_keys = [np.zeros((0, 2), np.uint64)]
         start = 0
         for views in views_of(text):
             stop, known = start + len(views), len(self._table)
             keys, rows = self._keys(views, text[start:stop])
             codes[start:stop] = self._table.encode(keys)
-            names.append(text[start:stop].gather(first_rows(codes[start:stop], known, len(self._table))))
+            fresh = first_rows(codes[start:stop], known, len(self._table))
+            names.append(text[start:stop].gather(fresh))
+            new_keys.append(keys.take(fresh, axis=0))
             long.append(start + rows)
             start = stop
-        return codes, np.concatenate(long), pl.concat(names).rechunk()
+        return codes, np.concatenate(long), pl.concat(names).rechunk(), np.concatenate(new_keys)
 
     def _keys(self, views: Keys, text: pl.Series) -> tuple[Keys, NDArray[np.int64]]:
         """The key of every value, and which rows have long ones."""

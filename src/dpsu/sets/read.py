@@ -139,33 +139,35 @@ def read_batches(frame: pl.LazyFrame, label: str) -> Iterator[pl.DataFrame]:
 
 @dataclass(frozen=True)
 class _Keys:
-    """All users, or all items: under the codes of one encoder, and in the order of their digests."""
+    """All users, or all items, in the order of their digests; `places` has for every encoder where its codes stand there."""
 
-    encoder: KeyEncoder
     digests: Digests
     order: NDArray[np.int64]
     places: list[Codes]
-    """For every encoder, where its codes stand in the order."""
 
 
 def _unite(encoders: list[KeyEncoder]) -> _Keys:
-    first, *others = encoders
-    codes = [first.absorb(other) for other in others]
+    """Make all keys those of the first encoder; the others go, for dictionaries are memory."""
+    first = encoders[0]
+    codes = [first.absorb(encoders.pop(1)) for _ in encoders[1:]]
     digests = first.digests()
     order = digest_order(digests)
     ranks = places(order)
-    return _Keys(first, digests, order, [ranks, *(ranks.take(own) for own in codes)])
+    return _Keys(digests, order, [ranks, *(ranks.take(own) for own in codes)])
 
 
 def _assemble(encoders: list[PairEncoder]) -> UserSets:
-    """Sort the pairs into rows, by the digests of their users and items."""
+    """Sort the pairs into rows, by the digests of their users and items; `encoders` is emptied to spare memory."""
+    pairs = [encoder.pairs for encoder in encoders]
+    user_names, item_names = [encoder.users for encoder in encoders], [encoder.items for encoder in encoders]
+    encoders.clear()
     with ThreadPoolExecutor(2) as pool:
-        sides = [[encoder.users for encoder in encoders], [encoder.items for encoder in encoders]]
-        users, items = pool.map(_unite, sides)
+        users, items = pool.map(_unite, (user_names, item_names))
+    user_names.clear()
     batches = []
-    for encoder, *own_places in zip(encoders, users.places, items.places, strict=True):
-        batches += [Batch(*pairs, *own_places) for pairs in encoder.pairs]
-        encoder.pairs.clear()
+    for own_pairs, *own_places in zip(pairs, users.places, items.places, strict=True):
+        batches += [Batch(*codes, *own_places) for codes in own_pairs]
+        own_pairs.clear()
     indptr, row_items, found = group_by_user(batches, len(users.order), len(items.order))
     item_order = items.order[found]
     return UserSets(
@@ -173,5 +175,5 @@ def _assemble(encoders: list[PairEncoder]) -> UserSets:
         row_items,
         users.digests.take(users.order, axis=0),
         items.digests.take(item_order, axis=0),
-        Names(items.encoder.names(item_order)),
+        Names(item_names[0].names(item_order)),
     )

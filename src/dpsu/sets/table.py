@@ -15,7 +15,7 @@ MIX_2 = np.uint64(0x94D049BB133111EB)
 SHIFT_1, SHIFT_2, SHIFT_3 = np.uint64(30), np.uint64(27), np.uint64(31)
 ONE = np.uint64(1)
 EMPTY = np.uint32(0xFFFFFFFF)
-FIRST_SLOTS = 1 << 12
+FIRST_SLOTS, MANY_SLOTS = 1 << 12, 1 << 24
 BLOCK = 128
 """So many keys are looked up at a time."""
 
@@ -29,15 +29,14 @@ def assign_codes(
     slots: Codes,
     held: Keys,
     mask: np.uint64,
-    distinct: Keys,
     known: np.uint64,
     seed: np.uint64,
     places: Keys,
 ) -> tuple[Any, Any]:
     """Write the codes of the keys, each of so many words (one or two), from row `start` on; new keys get the next codes.
 
-    `slots` and `held` are a hash table of codes and their keys with open addressing; `mask` is its size less one. Returns
-    the row where a new key found no room, or the end, and how many keys are known by then.
+    `slots` and `held` are a hash table of codes and their keys with open addressing; `mask` is its size less one, and half
+    of it may be taken. Returns the row where a new key found no room, or the end, and how many keys are known by then.
     """
     end = words - ONE
     size = np.uint64(codes.size)
@@ -63,12 +62,12 @@ def assign_codes(
                 slot = (slot + ONE) & mask
                 code = slots[slot]
             if code == EMPTY:
-                if words * known == np.uint64(distinct.size):
+                if known > mask >> ONE:
                     return row, known
                 slots[slot] = known
                 code = slots[slot]
-                held[words * slot] = distinct[words * known] = first
-                held[words * slot + end] = distinct[words * known + end] = second
+                held[words * slot] = first
+                held[words * slot + end] = second
                 known += ONE
             codes[row] = code
     return size, known
@@ -99,8 +98,10 @@ class KeyTable:
     @property
     def keys(self) -> Keys:
         """The distinct keys, in the order of their codes: a column for each of two words."""
-        known = self._distinct[: self._words * self._known]
-        return known if self._words == 1 else known.reshape(-1, self._words)
+        taken, places = np.flatnonzero(self._slots != EMPTY), np.empty(self._known, np.int64)
+        places[self._slots[taken]] = taken
+        keys = self._held.reshape(-1, self._words).take(places, axis=0)
+        return keys[:, 0] if self._words == 1 else keys
 
     def encode(self, keys: Keys) -> Codes:
         """The codes of these keys, a row for each."""
@@ -114,20 +115,19 @@ class KeyTable:
 
     def _assign(self, keys: Keys, row: int, codes: Codes) -> int:
         words, mask = np.uint64(self._words), np.uint64(self._slots.size - 1)
-        table = self._slots, self._held, mask, self._distinct, np.uint64(self._known), self._seed
+        table = self._slots, self._held, mask, np.uint64(self._known), self._seed
         stopped, known = assign_codes(keys, words, np.uint64(row), codes, *table, np.empty(BLOCK, np.uint64))
         self._known = int(known)
         return int(stopped)
 
     def _grow(self) -> None:
-        before, codes = _readonly(self._distinct), np.empty(self._known, dtype=np.uint32)
-        self._make_room(4 * self._slots.size)
+        known = _readonly(self.keys.reshape(-1))
+        self._make_room((4 if self._slots.size < MANY_SLOTS else 2) * self._slots.size)
         self._known = 0
-        self._assign(before, 0, codes)
+        self._assign(known, 0, np.empty(known.size // self._words, np.uint32))
 
     def _make_room(self, slots: int) -> None:
         self._slots, self._held = np.full(slots, EMPTY), np.empty(self._words * slots, dtype=np.uint64)
-        self._distinct = np.empty(self._words * slots // 2, dtype=np.uint64)
 
 
 def _readonly(keys: Keys) -> Keys:
