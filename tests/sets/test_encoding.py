@@ -205,6 +205,17 @@ def test_strings_with_stray_bytes_behind_them_are_one_item():
     assert column.names().to_list() == ["bc", "", "a string of more than twelve bytes", "a"]
 
 
+def test_views_outlive_what_they_were_taken_from():
+    """As long as no further part is asked for, whoever made the column may drop it."""
+    text = pl.Series(["short", "a string that is longer than twelve bytes"] * 1000)
+    parts = views_of(text)
+    views = next(parts)
+    del text
+    gc.collect()
+    assert (views[::2] == views[0]).all()
+    assert next(parts, None) is None
+
+
 def test_colliding_hashes_never_merge_two_items(monkeypatch):
     """The first seeds hash by length alone; each collision must be seen and cured by another seed."""
     honest = encode.TextColumn._hash
@@ -284,6 +295,12 @@ def test_an_encoder_that_fails_is_not_waited_for(monkeypatch):
 def test_digests_are_ordered_by_the_first_word_then_the_second(digests):
     order = digest_order(np.array(digests, np.uint64).reshape(-1, 2))
     assert [digests[number] for number in order] == sorted(digests)
+
+
+def test_equal_first_words_are_ordered_by_the_second():
+    digests = np.array([[5, 9], [5, 1], [2, 7], [2**64 - 1, 0]], dtype=np.uint64)
+    assert digest_order(digests).tolist() == [2, 1, 0, 3]
+    assert digest_order(digests[[3, 2, 0]]).tolist() == [1, 2, 0]
 
 
 def test_a_second_release_knows_nothing_of_the_first():

@@ -16,6 +16,8 @@ SHIFT_1, SHIFT_2, SHIFT_3 = np.uint64(30), np.uint64(27), np.uint64(31)
 ONE = np.uint64(1)
 EMPTY = np.uint32(0xFFFFFFFF)
 FIRST_SLOTS, MANY_SLOTS = 1 << 12, 1 << 24
+"""A table grows fourfold from the first to the second, then twofold: by then its memory counts."""
+
 BLOCK = 128
 """So many keys are looked up at a time."""
 
@@ -90,6 +92,7 @@ class KeyTable:
         self._seed = np.uint64(seed)
         self._words = words
         self._known = 0
+        self._keys: Keys
         self._make_room(FIRST_SLOTS)
 
     def __len__(self) -> int:
@@ -98,10 +101,12 @@ class KeyTable:
     @property
     def keys(self) -> Keys:
         """The distinct keys, in the order of their codes: a column for each of two words."""
-        taken, places = np.flatnonzero(self._slots != EMPTY), np.empty(self._known, np.int64)
-        places[self._slots[taken]] = taken
-        keys = self._held.reshape(-1, self._words).take(places, axis=0)
-        return keys[:, 0] if self._words == 1 else keys
+        # Made once, when asked for: n-grams ask slice after slice.
+        if len(self._keys) != self._known:
+            taken, places = np.flatnonzero(self._slots != EMPTY), np.empty(self._known, np.int64)
+            places[self._slots[taken]] = taken
+            self._keys = self._held.reshape(-1, self._words).take(places, axis=0)
+        return self._keys[:, 0] if self._words == 1 else self._keys
 
     def encode(self, keys: Keys) -> Codes:
         """The codes of these keys, a row for each."""
@@ -128,6 +133,7 @@ class KeyTable:
 
     def _make_room(self, slots: int) -> None:
         self._slots, self._held = np.full(slots, EMPTY), np.empty(self._words * slots, dtype=np.uint64)
+        self._keys = np.empty((0, self._words), dtype=np.uint64)
 
 
 def _readonly(keys: Keys) -> Keys:
