@@ -31,9 +31,6 @@ KEEP_ERROR = 2.0**-44
 #: Beyond this a double no longer converts to a 64-bit integer with room to spare.
 LARGEST = 2.0**62
 
-#: Below this a double holds every integer.
-WHOLE = 2.0**53
-
 HALF_RANGE = np.uint64(1 << 63)
 LOW_63 = (1 << 63) - 1
 WORD = 2.0**-64
@@ -129,16 +126,11 @@ def gaussian_cells(
     step, spread = Fraction(unit) / Fraction(cell), Fraction(scale) / Fraction(cell)
     step_high = float(step)
     step_low = float(step - Fraction(step_high))
-    high = totals.astype(np.float64)
-    low = np.zeros(len(words))
-    if np.abs(high).max(initial=0.0) >= WHOLE:
-        with np.errstate(invalid="ignore"):  # what is too large for a 64-bit integer is left open below
-            low = (totals - high.astype(totals.dtype)).astype(np.float64)
     normals, widths = np.empty((2, len(words)))
     cells, decided = np.empty(len(words), np.int64), np.zeros(len(words), np.bool_)
     centred = (words ^ HALF_RANGE).view(np.int64)
     _noisy_cells(
-        centred, high, low, step_high, step_low, float(spread), NORMAL_ERROR, normals, widths, cells, decided
+        centred, totals, step_high, step_low, float(spread), NORMAL_ERROR, normals, widths, cells, decided
     )
     for i in np.flatnonzero(~decided):
         uniform = _Uniform(stream, purpose, round, digests[i], words[i])
@@ -303,8 +295,7 @@ _fused: Any = intrinsic(_fused_ir)
 @kernel
 def _noisy_cells(
     centred: Any,
-    high: Any,
-    low: Any,
+    totals: Any,
     step_high: Any,
     step_low: Any,
     spread: Any,
@@ -314,7 +305,7 @@ def _noisy_cells(
     cells: Any,
     decided: Any,
 ) -> None:
-    """Nearest cells of (high + low) * step + spread * normal, and whether the error bound leaves no doubt.
+    """Nearest cells of total * step + spread * normal, and whether the error bound leaves no doubt.
 
     `centred` are uniform words less 2^63; `normals` gets their normal quantiles, `widths` how far the bits of the uniform
     that are still to come can move them.
@@ -338,15 +329,17 @@ def _noisy_cells(
         normals[i] = z if word > 0 else -z
         widths[i] = 2.0 * WORD / (tail * z) if distance <= FARTHEST else math.inf
     for i in range(centred.size):
-        # The rounded product, and its rounding error in one operation that rounds nothing.
-        centre = high[i] * step_high
-        rest = _fused(high[i], step_high, -centre) + (high[i] * step_low + low[i] * step_high)
+        # A total is high + low; then the rounded product, and its rounding error in one operation that rounds nothing.
+        high = np.float64(totals[i])
+        low = np.float64(totals[i] - totals.dtype.type(high))
+        centre = high * step_high
+        rest = _fused(high, step_high, -centre) + (high * step_low + low * step_high)
         # The rounded sum and its rounding error (Knuth).
         noise = spread * normals[i]
         value = centre + noise
         share = value - centre
         rest += (centre - (value - share)) + (noise - share)
-        if not (abs(high[i]) < LARGEST) & (abs(value) < LARGEST):
+        if not (abs(high) < LARGEST) & (abs(value) < LARGEST):
             continue
         below = math.floor(value)
         offset = (value - below) + rest + 0.5

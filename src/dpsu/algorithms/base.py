@@ -23,6 +23,9 @@ Floats = NDArray[np.float64]
 CELLS_PER_SIGMA = 2**16
 """Noisy totals are rounded to a grid of this many cells per standard deviation of the noise."""
 
+MOST = 0.75
+"""Where more of the items than this still count, noise is drawn for all: to pick them would cost more than it saves."""
+
 
 class Mechanism(ABC):
     """An algorithm calibrated to a request: it selects items, and it can say beforehand what it will do."""
@@ -82,17 +85,18 @@ class GaussianSelection:
 
     def noisy(self, columns: Columns, stream: Stream, unit: float, round: int = 0) -> NDArray[np.int64]:
         """Totals with the noise of this round, in cells; items that nobody holds get none."""
-        held = np.flatnonzero(columns["held"])
+        where = places(columns["held"])
         cells = np.zeros(len(columns["held"]), np.int64)
-        cells[held] = gaussian_cells(
-            columns["total"][held],
-            columns["digest"][held],
+        cells[where] = gaussian_cells(
+            columns["total"][where],
+            columns["digest"][where],
             stream,
             round=round,
             unit=unit,
             scale=self.sigma,
             cell=self.cell,
         )
+        cells *= columns["held"]
         return cells
 
     def crossed(self, columns: Columns, noisy: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -181,6 +185,11 @@ def _binomial_mean(chance: Callable[[Floats], Floats], n: int, share: float) -> 
     return float(np.exp(log_ways + k * np.log(share) + (n - k) * np.log1p(-share)) @ chance(k))
 
 
+def places(counts: NDArray[np.bool_]) -> slice | NDArray[np.intp]:
+    """An index of the items that still count, and of the others too where they are few: what is drawn for them is unused."""
+    return slice(None) if np.count_nonzero(counts) > MOST * len(counts) else np.flatnonzero(counts)
+
+
 def threshold_in_cells(threshold: float, cell: float, rounds: int = 1) -> int:
     """The last cell that is not released: each rounded round may have lifted a total by half a cell."""
     return (Fraction(threshold) / Fraction(cell) + Fraction(rounds, 2)).__floor__()
@@ -193,7 +202,7 @@ def _decide_by_noise(columns: Columns, selection: GaussianSelection, stream: Str
 def _decide_by_curve(
     columns: Columns, curve: ReleaseCurve | LaplaceThreshold, stream: Stream, unit: float
 ) -> Columns:
-    held = np.flatnonzero(columns["held"])
+    where = places(columns["held"])
     released = np.zeros(len(columns["held"]), np.bool_)
-    released[held] = keep(columns["total"][held], columns["digest"][held], stream, curve, unit=unit)
-    return {"released": released}
+    released[where] = keep(columns["total"][where], columns["digest"][where], stream, curve, unit=unit)
+    return {"released": released & columns["held"]}

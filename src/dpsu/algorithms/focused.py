@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsu.algorithms.base import CELLS_PER_SIGMA, Algorithm, Floats, Mechanism, threshold_in_cells
+from dpsu.algorithms.base import CELLS_PER_SIGMA, Algorithm, Floats, Mechanism, places, threshold_in_cells
 from dpsu.algorithms.request import Request
 from dpsu.engines import Columns, Engine, Rule
 from dpsu.errors import InvalidArgument
@@ -179,26 +179,31 @@ def _begin(columns: Columns) -> Columns:
 def _round(columns: Columns, mechanism: FocusedGaussian, stream: Stream, r: int) -> Columns:
     """Fresh noise on every item that is held and not yet released; the decision; the next priorities."""
     boundary = mechanism.boundary
-    active = np.flatnonzero(columns["held"] & ~columns["released"])
-    totals = columns["noisy"].take(active) + gaussian_cells(
-        columns["total"].take(active),
-        columns["digest"].take(active, axis=0),
+    counts = columns["held"] & ~columns["released"]
+    where = places(counts)
+    cells = gaussian_cells(
+        columns["total"][where],
+        columns["digest"][where],
         stream,
         round=r,
         unit=boundary.shares[r] / ONE,
         scale=boundary.scales[r],
         cell=boundary.cell,
     )
-    crossed = totals > threshold_in_cells(boundary.thresholds[r], boundary.cell, rounds=r + 1)
+    cells *= counts[where]
+    totals = columns["noisy"][where] + cells
+    crossed = counts[where] & (
+        totals > threshold_in_cells(boundary.thresholds[r], boundary.cell, rounds=r + 1)
+    )
     noisy, released, priority = (
         columns["noisy"].copy(),
         columns["released"].copy(),
         np.zeros(len(columns["noisy"])),
     )
-    noisy[active], released[active] = totals, crossed
-    wanted = mechanism.priority(totals.astype(np.float64) * boundary.cell, r)
-    wanted[crossed] = 0.0
-    priority[active] = wanted
+    noisy[where] = totals
+    released[where] |= crossed
+    priority[where] = mechanism.priority(totals.astype(np.float64) * boundary.cell, r)
+    priority[~counts | released] = 0.0
     return {"noisy": noisy, "released": released, "priority": priority, "open": ~released}
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsu.algorithms.base import Algorithm, Floats, Mechanism, thinned
+from dpsu.algorithms.base import Algorithm, Floats, Mechanism, places, thinned
 from dpsu.algorithms.request import Request
 from dpsu.engines import Columns, Engine, Rule
 from dpsu.errors import InvalidArgument
@@ -52,10 +52,10 @@ class OptimalSingle(Mechanism):
 
 
 def _toss(columns: Columns, probabilities: Floats, stream: Stream) -> Columns:
-    held = np.flatnonzero(columns["held"])
+    where = places(columns["held"])
     released = np.zeros(len(columns["held"]), np.bool_)
-    released[held] = keep_counts(columns["total"][held], columns["digest"][held], stream, probabilities)
-    return {"released": released}
+    released[where] = keep_counts(columns["total"][where], columns["digest"][where], stream, probabilities)
+    return {"released": released & columns["held"]}
 
 
 def _optimal_single(request: Request) -> Mechanism:
