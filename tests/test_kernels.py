@@ -1,6 +1,7 @@
 """Kernels against the oracle, and the properties of integer ℓ1-descent that docs/policies.md proves."""
 
 import math
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -182,9 +183,10 @@ def test_integer_descent_is_symmetric_up_to_one_unit(case):
 
 
 @checked
-@given(some_sets, st.lists(st.booleans(), min_size=ITEMS, max_size=ITEMS))
-def test_rows_keep_their_open_items_in_order_and_empty_rows_go(sets, opened):
-    indptr, items, busy = kernels.keep_open(*rows_of(sets), np.array(opened))
+@given(some_sets, st.lists(st.booleans(), min_size=ITEMS, max_size=ITEMS), st.sampled_from([1, 7, 4096]))
+def test_rows_keep_their_open_items_in_order_and_empty_rows_go(sets, opened, block):
+    with mock.patch.object(kernels, "BLOCK", block):
+        indptr, items, busy = kernels.keep_open(*rows_of(sets), np.array(opened))
     left = [[item for item in own if opened[item]] for own in sets]
     expected_indptr, expected_items = rows_of([own for own in left if own])
     assert indptr.tolist() == expected_indptr.tolist()

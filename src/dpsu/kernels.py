@@ -22,6 +22,9 @@ FIXED_POINT = 30
 ONE = 1 << FIXED_POINT
 """A weight of 1 in fixed point; one unit is 2^-30."""
 
+BLOCK = 4096
+"""So many pairs are looked at together, and their rows after them."""
+
 AHEAD = 32
 """So many pairs ahead, what a loop will need of an item is asked for: rare items lie far from the processor."""
 
@@ -161,33 +164,35 @@ def keep_open(indptr: Ints, items: Codes, opened: Bools) -> tuple[Ints, Codes, I
 
     `indptr` may be a slice of a longer one: its offsets point into all of `items`, those returned start at 0.
     """
-    pairs = indptr[-1] - indptr[0]
     bounds, busy = np.zeros_like(indptr), np.empty_like(indptr)
-    kept, before = np.empty(pairs + 1, items.dtype), np.empty(pairs + 1, np.uint32)
-    rows = _keep_open(indptr, items[indptr[0] : indptr[-1]], opened, bounds, kept, busy, before)
-    return bounds[: rows + 1], kept[: bounds[rows]].copy(), busy[:rows]
+    kept, before = np.empty(indptr[-1] - indptr[0] + 1, items.dtype), np.empty(BLOCK + 1, np.int64)
+    rows = _keep_open(indptr, items, opened, bounds, kept, busy, before)
+    return bounds[: rows + 1], kept[: bounds[rows]], busy[:rows]
 
 
 @kernel
 def _keep_open(
-    indptr: Ints, pairs: Codes, opened: Bools, bounds: Ints, kept: Codes, busy: Ints, before: Codes
+    indptr: Ints, items: Codes, opened: Bools, bounds: Ints, kept: Codes, busy: Ints, before: Ints
 ) -> int:
-    """Fill `kept` and `before`, how many open items stand before each; they have one place more than can be needed.
+    """Fill `kept`, which has one place more than can be needed, and count with `before`: open items before each of a block.
 
     Every item is written, and counted if it is open; so it is with the ends of rows in `bounds` and with their numbers in
-    `busy`. Rows come after the items, since most are short: a loop for each would often end unforeseen.
+    `busy`. Rows that end in a block come after its items, since most are short: a loop for each would often end unforeseen.
     """
-    count = 0
-    for k in range(pairs.size):
-        kept[count] = pairs[k]
-        before[k] = count
-        count += opened[pairs[k]]
-    before[pairs.size] = count
-    rows = 0
-    for row in range(indptr.size - 1):
-        bounds[rows + 1] = before[indptr[row + 1] - indptr[0]]
-        busy[rows] = row
-        rows += bounds[rows + 1] > bounds[rows]
+    count, row, rows = 0, 0, 0
+    for begin in range(indptr[0], indptr[-1], before.size - 1):
+        stop = min(begin + before.size - 1, indptr[-1])
+        pairs = items[begin:stop]
+        for k in range(pairs.size):
+            kept[count] = pairs[k]
+            before[k] = count
+            count += opened[pairs[k]]
+        before[pairs.size] = count
+        while row < indptr.size - 1 and indptr[row + 1] <= stop:
+            bounds[rows + 1] = before[indptr[row + 1] - begin]
+            busy[rows] = row
+            rows += bounds[rows + 1] > bounds[rows]
+            row += 1
     return rows
 
 

@@ -314,38 +314,68 @@ def sample_rows(
     keeps its order. `indptr` may be a slice of a longer one: its offsets point into all of `items`, those
     returned start at 0.
     """
-    sizes = np.diff(indptr)
-    new_indptr = np.zeros(len(indptr), dtype=np.int64)
-    np.cumsum(np.minimum(sizes, max_items), out=new_indptr[1:])
-    kept = np.empty(new_indptr[-1] + 1, dtype=items.dtype)
-    priorities = np.empty(sizes.max(initial=0) + WIDE_LANES, dtype=np.uint64)
-    _sample(indptr, items, user_keys, item_digests, max_items, kept, priorities)
-    return new_indptr, kept[:-1]
+    long, new_indptr = long_rows(indptr, max_items), bounded(indptr, max_items)
+    kept = np.empty(new_indptr[-1], dtype=items.dtype)
+    sample_into(kept, indptr, items, long, user_keys[long], item_digests, max_items)
+    return new_indptr, kept
+
+
+def long_rows(indptr: NDArray[np.int64], max_items: int) -> NDArray[np.int64]:
+    """The rows that have to be cut."""
+    return np.flatnonzero(np.diff(indptr) > max_items)
+
+
+def bounded(indptr: NDArray[np.int64], max_items: int) -> NDArray[np.int64]:
+    """Where rows begin and end once they are cut."""
+    return np.concatenate([[0], np.cumsum(np.minimum(np.diff(indptr), max_items))])
+
+
+def sample_into(
+    kept: NDArray[np.uint32],
+    indptr: NDArray[np.int64],
+    items: NDArray[np.uint32],
+    long: NDArray[np.int64],
+    user_keys: Words64,
+    item_digests: Words64,
+    max_items: int,
+) -> None:
+    """As `sample_rows`, into an array that is there; `long` are the rows to cut, and the keys are those of their users."""
+    longest = np.diff(indptr).max(initial=0)
+    _sample(
+        indptr,
+        items,
+        long,
+        user_keys,
+        item_digests,
+        max_items,
+        kept,
+        np.empty(longest + WIDE_LANES, np.uint64),
+    )
 
 
 @kernel
 def _sample(
     indptr: Any,
     items: Any,
+    long: Any,
     user_keys: Any,
     item_digests: Any,
     max_items: Any,
     kept: Any,
     priorities: Any,
 ) -> None:
-    """Fill `kept`, which has one place more than is needed, for the loop that fills it writes every item.
-
-    It moves on past the kept ones only: a branch on a random bit costs more than a wasted store.
-    """
-    place = 0
-    for user in range(indptr.size - 1):
-        row = items[indptr[user] : indptr[user + 1]]
-        if row.size <= max_items:
-            for item in row:
-                kept[place] = item
-                place += 1
-            continue
-        _priorities(user_keys[user, 0], user_keys[user, 1], row, item_digests, priorities)
+    """Copy what lies before each long row and after the last, and of each those items whose priorities are smallest."""
+    place, done = 0, indptr[0]
+    for number in range(long.size + 1):
+        start = indptr[long[number]] if number < long.size else indptr[-1]
+        for item in items[done:start]:
+            kept[place] = item
+            place += 1
+        if number == long.size:
+            return
+        done = indptr[long[number] + 1]
+        row = items[start:done]
+        _priorities(user_keys[number, 0], user_keys[number, 1], row, item_digests, priorities)
         # Between bounds of the last priority that is kept: priorities are spread evenly, so that about log2(size) steps part
         # the smallest from the others. If they tie there, the bounds meet at them.
         low, last = NONE, ALL
@@ -362,8 +392,12 @@ def _sample(
         ties = max_items
         for k in range(row.size):
             ties -= priorities[k] < last
-        for k in range(row.size):
+        # Every item is written, and the place moves on past the kept ones only: a branch on a random bit costs more than a
+        # wasted store.
+        k, stop = 0, place + max_items
+        while place < stop:
             kept[place] = row[k]
             tie = (priorities[k] == last) & (ties > 0)
             ties -= tie
             place += (priorities[k] < last) | tie
+            k += 1

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dpsu.engines import Columns, Rule, Step, Walk
 from dpsu.errors import TooLarge
 from dpsu.kernels import Codes, keep_open, mark_held
-from dpsu.random_kernels import sample_rows
+from dpsu.random_kernels import bounded, long_rows, sample_into
 from dpsu.sets import ColumnNames, UserSets, read_sets, read_text
 from dpsu.sets.text import TextRule
 from dpsu.sets.user_sets import Digests
@@ -102,15 +102,18 @@ class LocalEngine:
             indptr, items, users = self._keep_open(sets, keep["open"])
             held = held & keep["open"]
         if np.diff(indptr).max(initial=0) > max_items:
-            words = stream.words(Purpose.BOUND, round, users, count=2)
-            indptr, items = self._cut(
-                indptr,
-                lambda own, first, last: sample_rows(
-                    own, items, words[first:last], sets.item_digests, max_items
-                ),
-            )
-            held = np.zeros(len(sets.item_digests), np.bool_)
-            mark_held(items, held)
+            bounds, held = bounded(indptr, max_items), np.zeros(len(sets.item_digests), np.bool_)
+            kept = np.empty(bounds[-1], items.dtype)
+
+            def sample(first: int, last: int) -> None:
+                own, into = indptr[first : last + 1], kept[bounds[first] : bounds[last]]
+                long = long_rows(own, max_items)
+                keys = stream.words(Purpose.BOUND, round, users[first:last].take(long, axis=0), count=2)
+                sample_into(into, own, items, long, keys, sets.item_digests, max_items)
+                mark_held(into, held)
+
+            self._on_threads(sample, self._slices_of(indptr))
+            indptr, items = bounds, kept
         return Rows(indptr, items, users, sets.item_digests, held)
 
     def weigh(self, rows: Rows, items: Columns, rule: Rule) -> Columns:
@@ -165,23 +168,15 @@ class LocalEngine:
     def _keep_open(self, sets: UserSets | Rows, opened: NDArray[np.bool_]) -> tuple[Bounds, Codes, Digests]:
         """The rows of users who have open items, with those alone, and the users' digests."""
 
-        def cut(own: Bounds, first: int, last: int) -> tuple[Bounds, Codes, Digests]:
-            bounds, kept, busy = keep_open(own, sets.items, opened)
+        def cut(first: int, last: int) -> tuple[Bounds, Codes, Digests]:
+            bounds, kept, busy = keep_open(sets.indptr[first : last + 1], sets.items, opened)
             return bounds, kept, sets.user_digests[first:last].take(busy, axis=0)
 
-        return self._cut(sets.indptr, cut)  # type: ignore[no-any-return]
-
-    def _cut(self, indptr: Bounds, cut: Callable[[Bounds, int, int], Any]) -> Any:
-        """The rows that `cut` leaves of each thread's users, and what else it gives of them, put together."""
-        parts = self._on_threads(
-            lambda first, last: cut(indptr[first : last + 1], first, last), self._slices_of(indptr)
-        )
-        if len(parts) == 1:
-            return parts[0]
-        bounds, *others = zip(*parts, strict=True)
+        parts = self._on_threads(cut, self._slices_of(sets.indptr))
+        bounds, kept, users = zip(*parts, strict=True)
         ends = np.cumsum([own[-1] for own in bounds])
         shifted = [own[1:] + end for own, end in zip(bounds[1:], ends, strict=False)]
-        return np.concatenate([bounds[0], *shifted]), *map(np.concatenate, others)
+        return np.concatenate([bounds[0], *shifted]), np.concatenate(kept), np.concatenate(users)
 
     def _slices_of(self, indptr: Bounds) -> list[tuple[int, int]]:
         """The users of each thread, such that all have about as many pairs."""
