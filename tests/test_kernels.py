@@ -183,7 +183,7 @@ def test_integer_descent_is_symmetric_up_to_one_unit(case):
 
 
 @checked
-@given(some_sets, st.lists(st.booleans(), min_size=ITEMS, max_size=ITEMS), st.sampled_from([1, 7, 4096]))
+@given(some_sets, st.lists(st.booleans(), min_size=ITEMS, max_size=ITEMS), st.sampled_from([1, 7, 1024]))
 def test_rows_keep_their_open_items_in_order_and_empty_rows_go(sets, opened, block):
     with mock.patch.object(kernels, "BLOCK", block):
         indptr, items, busy = kernels.keep_open(*rows_of(sets), np.array(opened))

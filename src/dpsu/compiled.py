@@ -1,14 +1,20 @@
 """The one way loops are compiled here: cached on disk, free of the interpreter lock, IEEE arithmetic."""
 
+import gc
 from collections.abc import Callable
+from functools import wraps
 from typing import Any, TypeVar, cast
 
 import numba
+import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
 from numba.extending import intrinsic, register_jitable
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+ZERO: Any = np.int64(0)
+"""Where counting begins: a bare 0 has a type of its own to the compiler, which goes over all types once more to drop it."""
 
 
 def kernel(function: F) -> F:
@@ -50,4 +56,22 @@ prefetch: Any = intrinsic(_prefetch_ir)
 
 def _compiled(function: F, **options: Any) -> F:
     options |= {"no_cfunc_wrapper": True, "no_rewrites": True}
-    return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy", **options)(function))
+    compiled = numba.njit(cache=True, nogil=True, error_model="numpy", **options)(function)
+    compiled.compile = _uncollected(compiled.compile)
+    return cast(F, compiled)
+
+
+def _uncollected(work: F) -> F:
+    """Let no garbage be looked for during `work`: compilation makes a million small objects, and next to no garbage."""
+
+    @wraps(work)
+    def alone(*given: Any, **named: Any) -> Any:
+        collecting = gc.isenabled()
+        gc.disable()
+        try:
+            return work(*given, **named)
+        finally:
+            if collecting:
+                gc.enable()
+
+    return cast(F, alone)

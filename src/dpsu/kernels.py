@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsu.compiled import allocating_kernel, formula, kernel, prefetch
+from dpsu.compiled import ZERO, allocating_kernel, formula, kernel, prefetch
 
 Ints = NDArray[np.int64]
 Codes = NDArray[np.uint32]
@@ -22,7 +22,7 @@ FIXED_POINT = 30
 ONE = 1 << FIXED_POINT
 """A weight of 1 in fixed point; one unit is 2^-30."""
 
-BLOCK = 4096
+BLOCK = 1024
 """So many pairs are looked at together, and their rows after them."""
 
 AHEAD = 32
@@ -65,13 +65,14 @@ def weigh_proportionally(
     """
     end = items.size - 1
     for user in range(first, last):
-        row = items[indptr[user] : indptr[user + 1]]
+        start = indptr[user]
+        row = items[start : indptr[user + 1]]
         cap = table[row.size]
         # The sum of n squares and the root err by less than (n + 8) 2^-53; rounding weights down covers the rest.
         budget = 1.0 - (row.size + 8) * 2.0**-53
         top, squares = 0.0, 0.0
         for k in range(row.size):
-            place = indptr[user] + k + AHEAD
+            place = start + k + AHEAD
             ahead = items[place if place < end else end]
             prefetch(values, ahead)
             prefetch(totals, ahead)
@@ -91,17 +92,19 @@ def weigh_proportionally(
             squares = 0.0
             for k in range(row.size):
                 share = (shares[k] * lift) * inverse
-                shares[k] = share if share > 2.0**-400 else 0.0
-                squares += shares[k] * shares[k]
+                share = share if share > 2.0**-400 else 0.0
+                shares[k] = share
+                squares += share * share
             scale = budget / math.sqrt(squares)
-            capped_before = 0
+            capped_before = ZERO
             while scale > cap:
                 # The scale for which the squares of min(cap, scale * share) sum to budget^2, from below.
-                capped, squares = 0, 0.0
+                capped, squares = ZERO, 0.0
                 for k in range(row.size):
-                    is_capped = shares[k] * scale >= cap
+                    share = shares[k]
+                    is_capped = share * scale >= cap
                     capped += is_capped
-                    squares += 0.0 if is_capped else shares[k] * shares[k]
+                    squares += 0.0 if is_capped else share * share
                 left_over = budget * budget - capped * cap * cap
                 if (capped == capped_before) | (left_over <= 0.0) | (squares <= 0.0):
                     break
@@ -173,25 +176,30 @@ def keep_open(indptr: Ints, items: Codes, opened: Bools) -> tuple[Ints, Codes, I
 @kernel
 def _keep_open(
     indptr: Ints, items: Codes, opened: Bools, bounds: Ints, kept: Codes, busy: Ints, before: Ints
-) -> int:
+) -> Any:
     """Fill `kept`, which has one place more than can be needed, and count with `before`: open items before each of a block.
 
     Every item is written, and counted if it is open; so it is with the ends of rows in `bounds` and with their numbers in
     `busy`. Rows that end in a block come after its items, since most are short: a loop for each would often end unforeseen.
     """
-    count, row, rows = 0, 0, 0
-    for begin in range(indptr[0], indptr[-1], before.size - 1):
-        stop = min(begin + before.size - 1, indptr[-1])
-        pairs = items[begin:stop]
+    block, end = before.size - 1, indptr[-1]
+    count, row, rows, bound = ZERO, ZERO, ZERO, ZERO
+    for begin in range(indptr[0], end, block):
+        pairs = items[begin : begin + block if begin + block < end else end]
         for k in range(pairs.size):
-            kept[count] = pairs[k]
+            item = pairs[k]
+            kept[count] = item
             before[k] = count
-            count += opened[pairs[k]]
+            count += opened[item]
         before[pairs.size] = count
-        while row < indptr.size - 1 and indptr[row + 1] <= stop:
-            bounds[rows + 1] = before[indptr[row + 1] - begin]
+        while row < indptr.size - 1:
+            place = indptr[row + 1] - begin
+            if place > pairs.size:
+                break
             busy[rows] = row
-            rows += bounds[rows + 1] > bounds[rows]
+            rows += before[place] > bound
+            bound = before[place]
+            bounds[rows] = bound
             row += 1
     return rows
 

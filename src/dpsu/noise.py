@@ -16,7 +16,7 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from dpsu.compiled import kernel
+from dpsu.compiled import ZERO, kernel
 from dpsu.errors import InvalidArgument, TooLarge
 from dpsu.stream import Purpose, Stream
 
@@ -312,14 +312,14 @@ def _noisy_cells(
     """
     # As if all were central, then the others, then the rounding: the first and the last loop become vector instructions.
     # The others are looked for without a branch, and `cells` holds their places as long as it has nothing else to hold.
-    outer = 0
+    outer = ZERO
     for i in range(centred.size):
         q = (centred[i] + 0.5) * WORD
         normals[i] = q * _central_ratio(CENTRE * CENTRE - q * q)
         widths[i] = 8.0 * WORD
     for i in range(centred.size):
         cells[outer] = i
-        outer += not -EDGE < centred[i] < EDGE
+        outer += (centred[i] <= -EDGE) | (centred[i] >= EDGE)
     for k in range(outer):
         i = cells[k]
         word = centred[i]
@@ -346,7 +346,7 @@ def _noisy_cells(
         whole = math.floor(offset)
         slack = error * abs(noise) + spread * widths[i]
         slack += 2.0**-98 * abs(centre) + 2.0**-49 * (1.0 + abs(offset))
-        decided[i] = slack < offset - whole < 1.0 - slack
+        decided[i] = (slack < offset - whole) & (offset - whole < 1.0 - slack)
         cells[i] = below + whole
 
 

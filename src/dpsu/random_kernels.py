@@ -14,7 +14,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from dpsu.compiled import kernel
+from dpsu.compiled import ZERO, kernel
 
 Words32 = NDArray[np.uint32]
 Words64 = NDArray[np.uint64]
@@ -340,17 +340,10 @@ def sample_into(
     max_items: int,
 ) -> None:
     """As `sample_rows`, into an array that is there; `long` are the rows to cut, and the keys are those of their users."""
-    longest = np.diff(indptr).max(initial=0)
-    _sample(
-        indptr,
-        items,
-        long,
-        user_keys,
-        item_digests,
-        max_items,
-        kept,
-        np.empty(longest + WIDE_LANES, np.uint64),
-    )
+    priorities = np.empty(np.diff(indptr).max(initial=0) + WIDE_LANES, np.uint64)
+    _sample(indptr, items, long, user_keys, item_digests, max_items, kept, priorities)
+    after = indptr[long[-1] + 1] if long.size else indptr[0]
+    kept[len(kept) - (indptr[-1] - after) :] = items[after : indptr[-1]]
 
 
 @kernel
@@ -364,15 +357,13 @@ def _sample(
     kept: Any,
     priorities: Any,
 ) -> None:
-    """Copy what lies before each long row and after the last, and of each those items whose priorities are smallest."""
-    place, done = 0, indptr[0]
-    for number in range(long.size + 1):
-        start = indptr[long[number]] if number < long.size else indptr[-1]
-        for item in items[done:start]:
-            kept[place] = item
+    """Copy what lies before each long row, and of the row those items whose priorities are smallest."""
+    place, done = ZERO, indptr[0]
+    for number in range(long.size):
+        start = indptr[long[number]]
+        for k in range(done, start):
+            kept[place] = items[k]
             place += 1
-        if number == long.size:
-            return
         done = indptr[long[number] + 1]
         row = items[start:done]
         _priorities(user_keys[number, 0], user_keys[number, 1], row, item_digests, priorities)
@@ -382,7 +373,7 @@ def _sample(
         inside = row.size
         while low < last and inside != max_items:
             middle = low + ((last - low) >> ONE)
-            inside = 0
+            inside = ZERO
             for k in range(row.size):
                 inside += priorities[k] <= middle
             if inside < max_items:
@@ -394,7 +385,7 @@ def _sample(
             ties -= priorities[k] < last
         # Every item is written, and the place moves on past the kept ones only: a branch on a random bit costs more than a
         # wasted store.
-        k, stop = 0, place + max_items
+        k, stop = ZERO, place + max_items
         while place < stop:
             kept[place] = row[k]
             tie = (priorities[k] == last) & (ties > 0)

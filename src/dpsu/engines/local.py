@@ -23,6 +23,9 @@ from dpsu.stream import Purpose, Stream
 SLICE = 1 << 17
 """Pairs below which a second thread costs more than it saves."""
 
+FEWEST_ITEMS, MOST_ITEMS = 1 << 12, 1 << 15
+"""Items of a slice: with fewer a second thread costs more than it saves, more do not fit into a processor's cache."""
+
 NO_VALUES = np.zeros(0, np.float64)
 
 Bounds = NDArray[np.int64]
@@ -150,7 +153,9 @@ class LocalEngine:
     def update(self, items: Columns, step: Step) -> Columns:
         """Apply `step` to all items at once."""
         size = len(items["digest"])
-        bounds = np.linspace(0, size, 1 + max(1, min(self.threads, size // 4096))).astype(int)
+        threads = max(1, min(self.threads, size // FEWEST_ITEMS))
+        each = 1 + size // (threads * MOST_ITEMS)
+        bounds = np.linspace(0, size, 1 + threads * each).astype(int)
 
         def on_slice(first: int, last: int) -> Columns:
             return step({name: column[first:last] for name, column in items.items()})
