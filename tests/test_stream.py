@@ -319,3 +319,54 @@ def test_a_users_sample_does_not_depend_on_other_users():
         parts = list(pool.map(part, [(0, 77), (77, 200)]))
     np.testing.assert_array_equal(np.concatenate([kept for _, kept in parts]), whole)
     np.testing.assert_array_equal(parts[1][0], whole_indptr[77:] - whole_indptr[77])
+
+
+def test_a_stream_of_rounds_has_the_words_of_its_stream():
+    digests, others = random_digests(3000), random_digests(3000, seed=1)
+    slices = [digests[:1000], digests[1000:], digests[:], others[::3], others[:1000]]
+    rounds = STREAM.of_rounds()
+    for r in [*range(20), 3, 11, 0]:
+        for purpose in (Purpose.NOISE, Purpose.KEEP):
+            for own in (*slices, digests.copy(), digests[np.arange(r, 900)]):
+                np.testing.assert_array_equal(
+                    rounds.words(purpose, r, own), STREAM.words(purpose, r, own), strict=True
+                )
+        np.testing.assert_array_equal(
+            rounds.words(Purpose.BOUND, r, slices[0], count=2),
+            STREAM.words(Purpose.BOUND, r, slices[0], count=2),
+        )
+        assert rounds.extension(Purpose.NOISE, r, digests[7], 1) == STREAM.extension(
+            Purpose.NOISE, r, digests[7], 1
+        )
+    assert len(rounds._kept) == 2 * len(slices)
+
+
+def test_a_stream_of_rounds_keeps_no_more_than_it_may(monkeypatch):
+    monkeypatch.setattr("dpsu.stream.MOST_KEPT", 2)
+    digests, rounds = random_digests(50), STREAM.of_rounds()
+    for r in range(10):
+        for first in range(0, 50, 10):
+            own = digests[first : first + 10]
+            np.testing.assert_array_equal(
+                rounds.words(Purpose.NOISE, r, own), STREAM.words(Purpose.NOISE, r, own)
+            )
+    assert len(rounds._kept) == 2
+
+
+def test_a_stream_of_rounds_knows_arrays_by_a_place_that_no_other_can_take():
+    rounds = STREAM.of_rounds()
+    for seed in range(200):
+        own = random_digests(4096, seed)[:]
+        np.testing.assert_array_equal(
+            rounds.words(Purpose.NOISE, 0, own), STREAM.words(Purpose.NOISE, 0, own)
+        )
+        del own
+
+
+def test_a_stream_of_rounds_is_a_plain_one_elsewhere():
+    rounds = STREAM.of_rounds()
+    rounds.words(Purpose.NOISE, 0, random_digests(5)[:])
+    copy = pickle.loads(pickle.dumps(rounds))
+    assert type(copy) is Stream
+    assert copy == STREAM
+    assert "hidden" in repr(rounds)

@@ -54,10 +54,10 @@ def _spread(builder: Any, lanes: Any, value: Any) -> Any:
 
 
 def _chacha_ir(typing: Any, start: Any, addresses: Any, base: Any, first: Any, words: Any) -> Any:
-    """The blocks at LANES rows of `addresses` from `base` on; their words from `first` on go to the same rows of `words`.
+    """The blocks at LANES rows of `addresses` from `base` on; their 64-bit words from `first` on go to the rows of `words`.
 
-    Lanes beyond the end repeat the last row. Written in the compiler's own terms because it does not find the vectors in a
-    loop over lanes, and takes seconds to find that out.
+    A row of `words` has a word of every address, in two halves. Lanes beyond the end repeat the last address. Written in
+    the compiler's own terms because it does not find the vectors in a loop over lanes, and takes seconds to find that out.
     """
     word, index = ir.IntType(32), ir.IntType(64)
     lanes = ir.VectorType(word, LANES)
@@ -68,7 +68,7 @@ def _chacha_ir(typing: Any, start: Any, addresses: Any, base: Any, first: Any, w
         )
         base, first = arguments[2], arguments[3]
         width = builder.extract_value(output.shape, 1)
-        final = builder.sub(builder.extract_value(output.shape, 0), index(1))
+        final = builder.sub(builder.extract_value(places.shape, 0), index(1))
         rows_of_lanes = []
         for lane in range(LANES):
             row = builder.add(base, index(lane))
@@ -102,10 +102,14 @@ def _chacha_ir(typing: Any, start: Any, addresses: Any, base: Any, first: Any, w
                 builder.store(value, row)
         for value, row in zip(before, rows, strict=True):
             builder.store(builder.add(builder.load(row), value), row)
-        with cgutils.for_range(builder, width) as loop:
-            vector = builder.load(builder.gep(state, [builder.add(first, loop.index)]))
+        halves = builder.shl(builder.extract_value(output.shape, 0), index(1))
+        with cgutils.for_range(builder, halves) as loop:
+            half = builder.add(builder.shl(first, index(1)), loop.index)
+            vector = builder.load(builder.gep(state, [half]))
+            start = builder.mul(builder.lshr(loop.index, index(1)), width)
+            start = builder.add(start, builder.and_(loop.index, index(1)))
             for lane, row in enumerate(rows_of_lanes):
-                place = builder.add(builder.mul(row, width), loop.index)
+                place = builder.add(start, builder.shl(row, index(1)))
                 builder.store(builder.extract_element(vector, word(lane)), builder.gep(output.data, [place]))
         return context.get_dummy_value()
 
@@ -118,18 +122,19 @@ _chacha: Any = intrinsic(_chacha_ir)
 def chacha_words(key: Words32, addresses: Words64, first: int, count: int) -> Words64:
     """Of the ChaCha20 block at each 128-bit address, the 64-bit words `first` to `first + count - 1`.
 
-    `key` has eight words, `addresses` two per row; the standard's block counter is the low half of the first.
+    `key` has eight words, `addresses` two per row; the standard's block counter is the low half of the first. The words
+    have a row for each address, and lie column by column: mostly one is needed of every block.
     """
     halves = addresses.astype("<u8", copy=False).view("<u4")
-    words = np.empty((addresses.shape[0], 2 * count), dtype="<u4")
-    _chacha_blocks(np.concatenate([SIGMA, key]), halves, 2 * first, words)
-    return words.view("<u8")
+    words = np.empty((count, 2 * addresses.shape[0]), dtype="<u4")
+    _chacha_blocks(np.concatenate([SIGMA, key]), halves, first, words)
+    return words.view("<u8").T
 
 
 @kernel
 def _chacha_blocks(start: Words32, addresses: Words32, first: int, words: Words32) -> None:
-    """Words from `first` on of the blocks that begin as `start` does and end with the rows of `addresses`."""
-    for base in range(0, len(words), LANES):
+    """Fill `words` with those from `first` on of the blocks that begin as `start` does and end with rows of `addresses`."""
+    for base in range(0, len(addresses), LANES):
         _chacha(start, addresses, base, first, words)
 
 
@@ -341,7 +346,8 @@ def sample_into(
 ) -> None:
     """As `sample_rows`, into an array that is there; `long` are the rows to cut, and the keys are those of their users."""
     priorities = np.empty(np.diff(indptr).max(initial=0) + WIDE_LANES, np.uint64)
-    _sample(indptr, items, long, user_keys, item_digests, max_items, kept, priorities)
+    keys = np.ascontiguousarray(user_keys)
+    _sample(indptr, items, long, keys, item_digests, max_items, kept, priorities)
     after = indptr[long[-1] + 1] if long.size else indptr[0]
     kept[len(kept) - (indptr[-1] - after) :] = items[after : indptr[-1]]
 

@@ -109,9 +109,10 @@ class FocusedGaussian(Mechanism):
         """Round after round: weigh by priority, add noise, release what crosses, set new priorities."""
         rows = engine.bound(sets, self.request.max_items, stream)
         items = engine.update(engine.items(sets), _begin)
+        noise = stream.of_rounds()
         for r in range(self.focus.rounds):
             items = engine.weigh(rows, items, self.rule(r))
-            items = engine.update(items, partial(_round, mechanism=self, stream=stream, r=r))
+            items = engine.update(items, partial(_round, mechanism=self, stream=noise, r=r))
             rows = engine.bound(rows, self.request.max_items, stream, keep=items)
         return items
 
