@@ -85,19 +85,8 @@ class GaussianSelection:
 
     def noisy(self, columns: Columns, stream: Stream, unit: float, round: int = 0) -> NDArray[np.int64]:
         """Totals with the noise of this round, in cells; items that nobody holds get none."""
-        where = places(columns["held"])
-        cells = np.zeros(len(columns["held"]), np.int64)
-        cells[where] = gaussian_cells(
-            columns["total"][where],
-            columns["digest"][where],
-            stream,
-            round=round,
-            unit=unit,
-            scale=self.sigma,
-            cell=self.cell,
-        )
-        cells *= columns["held"]
-        return cells
+        how: dict[str, Any] = {"round": round, "unit": unit, "scale": self.sigma, "cell": self.cell}
+        return drawn(partial(gaussian_cells, stream=stream, **how), columns, columns["held"])
 
     def crossed(self, columns: Columns, noisy: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Which items that somebody holds have noisy totals, in cells, above the threshold."""
@@ -185,9 +174,15 @@ def _binomial_mean(chance: Callable[[Floats], Floats], n: int, share: float) -> 
     return float(np.exp(log_ways + k * np.log(share) + (n - k) * np.log1p(-share)) @ chance(k))
 
 
-def places(counts: NDArray[np.bool_]) -> slice | NDArray[np.intp]:
-    """An index of the items that still count, and of the others too where they are few: what is drawn for them is unused."""
-    return slice(None) if np.count_nonzero(counts) > MOST * len(counts) else np.flatnonzero(counts)
+def drawn(draw: Callable[..., NDArray[Any]], columns: Columns, counts: NDArray[np.bool_]) -> NDArray[Any]:
+    """What `draw` gives for the totals and digests of the items that count, and 0 for the others."""
+    if np.count_nonzero(counts) > MOST * len(counts):
+        return np.asarray(draw(columns["total"], columns["digest"]) * counts)
+    where = np.flatnonzero(counts)
+    some = draw(columns["total"][where], columns["digest"][where])
+    values = np.zeros(len(counts), some.dtype)
+    values[where] = some
+    return values
 
 
 def threshold_in_cells(threshold: float, cell: float, rounds: int = 1) -> int:
@@ -202,7 +197,4 @@ def _decide_by_noise(columns: Columns, selection: GaussianSelection, stream: Str
 def _decide_by_curve(
     columns: Columns, curve: ReleaseCurve | LaplaceThreshold, stream: Stream, unit: float
 ) -> Columns:
-    where = places(columns["held"])
-    released = np.zeros(len(columns["held"]), np.bool_)
-    released[where] = keep(columns["total"][where], columns["digest"][where], stream, curve, unit=unit)
-    return {"released": released & columns["held"]}
+    return {"released": drawn(partial(keep, stream=stream, curve=curve, unit=unit), columns, columns["held"])}

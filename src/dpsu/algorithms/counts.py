@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsu.algorithms import calibrate
-from dpsu.algorithms.base import Algorithm, Mechanism
+from dpsu.algorithms.base import Algorithm, Mechanism, drawn
 from dpsu.algorithms.request import Request
 from dpsu.algorithms.within import focused_within, whole_budget
 from dpsu.engines import Columns, Engine, Rule
@@ -106,16 +106,5 @@ def _open_released(columns: Columns) -> Columns:
 
 
 def _add_noise(columns: Columns, sigma: float, stream: Stream) -> Columns:
-    released = np.flatnonzero(columns["released"])
-    holders = np.zeros(len(columns["released"]), np.int64)
-    holders[released] = gaussian_cells(
-        columns["total"][released],
-        columns["digest"][released],
-        stream,
-        round=0,
-        unit=1.0,
-        scale=sigma,
-        cell=1.0,
-        purpose=Purpose.COUNT,
-    )
-    return {"holders": holders}
+    how: dict[str, Any] = {"round": 0, "unit": 1.0, "scale": sigma, "cell": 1.0, "purpose": Purpose.COUNT}
+    return {"holders": drawn(partial(gaussian_cells, stream=stream, **how), columns, columns["released"])}

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsu.algorithms.base import CELLS_PER_SIGMA, Algorithm, Floats, Mechanism, places, threshold_in_cells
+from dpsu.algorithms.base import CELLS_PER_SIGMA, Algorithm, Floats, Mechanism, drawn, threshold_in_cells
 from dpsu.algorithms.request import Request
 from dpsu.engines import Columns, Engine, Rule
 from dpsu.errors import InvalidArgument
@@ -181,30 +181,16 @@ def _round(columns: Columns, mechanism: FocusedGaussian, stream: Stream, r: int)
     """Fresh noise on every item that is held and not yet released; the decision; the next priorities."""
     boundary = mechanism.boundary
     counts = columns["held"] & ~columns["released"]
-    where = places(counts)
-    cells = gaussian_cells(
-        columns["total"][where],
-        columns["digest"][where],
-        stream,
-        round=r,
-        unit=boundary.shares[r] / ONE,
-        scale=boundary.scales[r],
-        cell=boundary.cell,
-    )
-    cells *= counts[where]
-    totals = columns["noisy"][where] + cells
-    crossed = counts[where] & (
-        totals > threshold_in_cells(boundary.thresholds[r], boundary.cell, rounds=r + 1)
-    )
-    noisy, released, priority = (
-        columns["noisy"].copy(),
-        columns["released"].copy(),
-        np.zeros(len(columns["noisy"])),
-    )
-    noisy[where] = totals
-    released[where] |= crossed
-    priority[where] = mechanism.priority(totals.astype(np.float64) * boundary.cell, r)
-    priority[~counts | released] = 0.0
+    how: dict[str, Any] = {
+        "unit": boundary.shares[r] / ONE,
+        "scale": boundary.scales[r],
+        "cell": boundary.cell,
+    }
+    noisy = columns["noisy"] + drawn(partial(gaussian_cells, stream=stream, round=r, **how), columns, counts)
+    crossed = counts & (noisy > threshold_in_cells(boundary.thresholds[r], boundary.cell, rounds=r + 1))
+    released = columns["released"] | crossed
+    priority = mechanism.priority(noisy.astype(np.float64) * boundary.cell, r)
+    priority[~counts | crossed] = 0.0
     return {"noisy": noisy, "released": released, "priority": priority, "open": ~released}
 
 

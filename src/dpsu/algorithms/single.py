@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsu.algorithms.base import Algorithm, Floats, Mechanism, places, thinned
+from dpsu.algorithms.base import Algorithm, Floats, Mechanism, drawn, thinned
 from dpsu.algorithms.request import Request
 from dpsu.engines import Columns, Engine, Rule
 from dpsu.errors import InvalidArgument
@@ -52,10 +52,8 @@ class OptimalSingle(Mechanism):
 
 
 def _toss(columns: Columns, probabilities: Floats, stream: Stream) -> Columns:
-    where = places(columns["held"])
-    released = np.zeros(len(columns["held"]), np.bool_)
-    released[where] = keep_counts(columns["total"][where], columns["digest"][where], stream, probabilities)
-    return {"released": released & columns["held"]}
+    draw = partial(keep_counts, stream=stream, probabilities=probabilities)
+    return {"released": drawn(draw, columns, columns["held"])}
 
 
 def _optimal_single(request: Request) -> Mechanism:
