@@ -27,7 +27,8 @@ QUICK_DRAWS = 10**5
 def measure(settings: Settings, corpus: Corpus) -> Facts:
     """What each loop takes for all pairs that are left after the cut to max_items."""
     stream = open_stream()
-    rows = LocalEngine(1).bound(corpus.sets, MAX_ITEMS, stream)
+    divided = {cores: LocalEngine(cores).bound(corpus.sets, MAX_ITEMS, stream) for cores in CORES}
+    (rows,) = divided[1]
     size = len(corpus.sets.item_digests)
     priority = np.random.default_rng(0).random(size)
     items: Columns = {**LocalEngine(1).items(corpus.sets), "priority": priority}
@@ -49,13 +50,11 @@ def measure(settings: Settings, corpus: Corpus) -> Facts:
             no_cap,
             totals,
             np.empty_like(no_cap),
-            0,
-            users,
         )
     }
     for name, rule in rules.items():
         for cores in CORES:
-            contestants[_on(name, cores)] = partial(LocalEngine(cores).weigh, rows, items, rule)
+            contestants[_on(name, cores)] = partial(LocalEngine(cores).weigh, divided[cores], items, rule)
     for name, policy in policies.items():
         assert isinstance(policy, PolicyMechanism)
         walk, order = policy.walk, np.arange(users)
@@ -63,7 +62,7 @@ def measure(settings: Settings, corpus: Corpus) -> Facts:
         contestants[_alone(name)] = partial(
             _walk_afresh, walk.kernel, rows.indptr, rows.items, order, walk.cutoff, walk.budget, weights
         )
-        contestants[_on(name, 1)] = partial(LocalEngine(1).walk, rows, items, walk, stream)
+        contestants[_on(name, 1)] = partial(LocalEngine(1).walk, [rows], items, walk, stream)
     timings = interleaved({**contestants, **ceiling()}, settings.repetitions)
     return {"pairs": int(rows.indptr[-1]), "timings": timings}
 

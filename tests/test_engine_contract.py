@@ -84,7 +84,7 @@ class Bench:
 @pytest.fixture(params=["local", "threads", "spark"])
 def bench(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
     if request.param == "threads":
-        monkeypatch.setattr("dpsu.engines.local.SLICE", 100)
+        monkeypatch.setattr("dpsu.engines.local.FEWEST_PAIRS", 100)
     with Bench(request.param) as made:
         yield made
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import reference
 from dpsu import kernels
 from dpsu.kernels import ONE
-from dpsu.random_kernels import sample_rows
+from dpsu.random_kernels import long_rows, sample_rows
 
 ITEMS = 7
 NO_TABLE = np.zeros(0, np.int64)
@@ -37,8 +37,8 @@ def weigh(rule, sets, *, values=NO_VALUES, table=NO_TABLE, split=0):
     indptr, items = rows_of(sets)
     totals = np.zeros(ITEMS, np.int64)
     room = np.empty(ITEMS)
-    assert not rule(indptr, items, values, table, totals, room, 0, split)
-    assert not rule(indptr, items, values, table, totals, room, split, len(sets))
+    assert not rule(indptr[: split + 1], items, values, table, totals, room)
+    assert not rule(indptr[split:], items, values, table, totals, room)
     return as_dict(totals, sets)
 
 
@@ -101,7 +101,7 @@ def test_proportional_weights_survive_tiny_and_huge_values(size, values):
     totals = np.zeros(size, np.int64)
     indptr, items = np.array([0, size]), np.arange(size, dtype=np.uint32)
     caps, room = np.ones(size + 1), np.empty(size)
-    assert not kernels.weigh_proportionally(indptr, items, np.full(size, values), caps, totals, room, 0, 1)
+    assert not kernels.weigh_proportionally(indptr, items, np.full(size, values), caps, totals, room)
     assert (np.abs(totals - ONE / math.sqrt(size)) <= 2).all()
 
 
@@ -196,12 +196,8 @@ def test_rows_keep_their_open_items_in_order_and_empty_rows_go(sets, opened, blo
 
 @checked
 @given(some_sets)
-def test_marks_and_longest_row(sets):
-    indptr, items = rows_of(sets)
-    held = np.zeros(ITEMS, np.bool_)
-    kernels.mark_held(items, held)
-    assert set(np.flatnonzero(held).tolist()) == {item for own in sets for item in own}
-    assert kernels.longest_row(indptr) == max(map(len, sets))
+def test_longest_row(sets):
+    assert kernels.longest_row(rows_of(sets)[0]) == max(map(len, sets))
 
 
 @checked
@@ -210,7 +206,9 @@ def test_sampling_keeps_the_items_of_smallest_priority(sets, max_items, seed):
     words = np.random.default_rng(seed)
     keys = words.integers(0, 2**64, (len(sets), 2), np.uint64)
     digests = words.integers(0, 2**64, (ITEMS, 2), np.uint64)
-    indptr, items = sample_rows(*rows_of(sets), keys, digests, max_items)
+    indptr, items = rows_of(sets)
+    long, held = long_rows(indptr, max_items), np.zeros(ITEMS, np.bool_)
+    indptr, items = sample_rows(indptr, items, long, keys[long], digests, max_items, held)
     priorities = [
         {item: reference.siphash(tuple(key), digests[item].tobytes()) for item in range(ITEMS)}
         for key in keys.tolist()
@@ -218,6 +216,7 @@ def test_sampling_keeps_the_items_of_smallest_priority(sets, max_items, seed):
     expected_indptr, expected_items = rows_of(reference.bound(sets, priorities, max_items))
     assert indptr.tolist() == expected_indptr.tolist()
     assert items.tolist() == expected_items.tolist()
+    assert set(np.flatnonzero(held).tolist()) == set(expected_items.tolist())
 
 
 def test_the_oracles_hash_is_siphash():

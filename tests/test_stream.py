@@ -16,6 +16,7 @@ from dpsu.random_kernels import (
     digest_bytes,
     digest_concatenated,
     digest_integers,
+    long_rows,
     sample_rows,
 )
 from dpsu.stream import Purpose, Stream, open_stream
@@ -250,6 +251,12 @@ def slow_priority(user_key, digest):
     return int.from_bytes(hashed, "little")
 
 
+def sampled(indptr, items, user_keys, item_digests, max_items):
+    long = long_rows(indptr, max_items)
+    held = np.zeros(len(item_digests), np.bool_)
+    return sample_rows(indptr, items, long, user_keys[long], item_digests, max_items, held)
+
+
 def slow_sample(row, user_key, item_digests, max_items):
     if len(row) <= max_items:
         return list(row)
@@ -268,7 +275,7 @@ def test_sample_equals_its_slow_twin(rows, max_items, seed):
     indptr = np.cumsum([0, *map(len, rows)])
     items = np.array([item for row in rows for item in row], dtype=np.uint32)
     user_keys, item_digests = random_digests(len(rows), seed), random_digests(30, seed + 1)
-    new_indptr, kept = sample_rows(indptr, items, user_keys, item_digests, max_items)
+    new_indptr, kept = sampled(indptr, items, user_keys, item_digests, max_items)
     slow = [slow_sample(row, key, item_digests, max_items) for row, key in zip(rows, user_keys, strict=True)]
     assert [kept[a:b].tolist() for a, b in pairwise(new_indptr)] == slow
 
@@ -278,14 +285,14 @@ def test_long_rows_sample_as_a_sort_would():
     digests, key = random_digests(3000), random_digests(1, seed=9)
     ranks = np.argsort(np.array([slow_priority(key[0], digest) for digest in digests], dtype=np.uint64))
     for max_items in (1, 10, 1500, 2999):
-        indptr, kept = sample_rows(np.array([0, 3000]), items, key, digests, max_items)
+        indptr, kept = sampled(np.array([0, 3000]), items, key, digests, max_items)
         assert indptr.tolist() == [0, max_items]
         np.testing.assert_array_equal(kept, np.sort(ranks[:max_items]))
 
 
 def test_equal_priorities_keep_the_earlier_items():
     digests = np.ones((6, 2), dtype=np.uint64)
-    _, kept = sample_rows(np.array([0, 6]), np.arange(6, dtype=np.uint32), random_digests(1), digests, 4)
+    _, kept = sampled(np.array([0, 6]), np.arange(6, dtype=np.uint32), random_digests(1), digests, 4)
     assert kept.tolist() == [0, 1, 2, 3]
 
 
@@ -294,7 +301,7 @@ def test_every_subset_is_equally_likely():
     indptr = np.arange(users + 1) * size
     items = np.tile(np.arange(size, dtype=np.uint32), users)
     keys = STREAM.words(Purpose.BOUND, 0, random_digests(users), count=2)
-    _, kept = sample_rows(indptr, items, keys, random_digests(size, seed=5), max_items)
+    _, kept = sampled(indptr, items, keys, random_digests(size, seed=5), max_items)
     counts = Counter(map(tuple, kept.reshape(users, max_items).tolist()))
     observed = [counts[subset] for subset in combinations(range(size), max_items)]
     assert sum(observed) == users
@@ -309,11 +316,11 @@ def test_a_users_sample_does_not_depend_on_other_users():
         np.uint32
     )
     keys, digests = random_digests(200), random_digests(100, seed=1)
-    whole_indptr, whole = sample_rows(indptr, items, keys, digests, 20)
+    whole_indptr, whole = sampled(indptr, items, keys, digests, 20)
 
     def part(bounds):
         first, last = bounds
-        return sample_rows(indptr[first : last + 1], items, keys[first:last], digests, 20)
+        return sampled(indptr[first : last + 1], items, keys[first:last], digests, 20)
 
     with ThreadPoolExecutor(2) as pool:
         parts = list(pool.map(part, [(0, 77), (77, 200)]))

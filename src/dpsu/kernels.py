@@ -37,11 +37,9 @@ def weigh_evenly(
     table: Ints,
     totals: Ints,
     shares: Floats,
-    first: int,
-    last: int,
 ) -> None:
     """A user with s items gives `table[s]` to each of them."""
-    for user in range(first, last):
+    for user in range(indptr.size - 1):
         row = items[indptr[user] : indptr[user + 1]]
         weight = table[row.size]
         for item in row:
@@ -56,15 +54,13 @@ def weigh_proportionally(
     table: Floats,
     totals: Ints,
     shares: Floats,
-    first: int,
-    last: int,
 ) -> bool:
     """A user gives in proportion to the items' values, with an ℓ2 norm of at most 1 and `table[s]` to one item of s at most.
 
     What the cap cuts off goes to the user's other items. True if a user's weights exceeded one budget, which must not be.
     """
     end = items.size - 1
-    for user in range(first, last):
+    for user in range(indptr.size - 1):
         start = indptr[user]
         row = items[start : indptr[user + 1]]
         cap = table[row.size]
@@ -146,19 +142,10 @@ def count_holders(
     table: Ints,
     totals: Ints,
     shares: Floats,
-    first: int,
-    last: int,
 ) -> None:
     """Every user counts once for each of their items."""
-    for item in items[indptr[first] : indptr[last]]:
+    for item in items[indptr[0] : indptr[-1]]:
         totals[item] += 1
-
-
-@kernel
-def mark_held(items: Codes, held: Bools) -> None:
-    """Mark the items that stand in some row."""
-    for item in items:
-        held[item] = True
 
 
 @formula
@@ -320,4 +307,4 @@ def longest_row(indptr: Ints) -> int:
 
 
 Kernel = Any
-"""A compiled rule for weights: (indptr, items, values, table, totals, shares, first, last), adding to `totals`."""
+"""A compiled rule for weights: (indptr, items, values, table, totals, shares), adding to `totals`."""

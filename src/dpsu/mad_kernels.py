@@ -27,11 +27,9 @@ def weigh_rerouted(
     table: Floats,
     totals: Ints,
     shares: Floats,
-    first: int,
-    last: int,
 ) -> None:
     """A user with s items gives each `table[0, s]`, and `table[1, s]` times the sum of their values on top."""
-    for user in range(first, last):
+    for user in range(indptr.size - 1):
         start, stop = indptr[user], indptr[user + 1]
         size = stop - start
         weight = np.int64(table[0, size])
@@ -52,15 +50,13 @@ def weigh_with_bias(
     table: Floats,
     totals: Ints,
     shares: Floats,
-    first: int,
-    last: int,
 ) -> None:
     """A user gives less to items whose bias (`values`) is below 1 and more to the others, within one ℓ2 budget.
 
     Rows of `table`, by the size of the set: what the user has given to each item before, the least, the even and the
     most that one item gets.
     """
-    for user in range(first, last):
+    for user in range(indptr.size - 1):
         start, stop = indptr[user], indptr[user + 1]
         size = stop - start
         if size == 0:

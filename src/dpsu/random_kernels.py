@@ -305,72 +305,59 @@ def _priorities_ir(typing: Any, key0: Any, key1: Any, row: Any, digests: Any, pr
 _priorities: Any = intrinsic(_priorities_ir)
 
 
-def sample_rows(
-    indptr: NDArray[np.int64],
-    items: NDArray[np.uint32],
-    user_keys: Words64,
-    item_digests: Words64,
-    max_items: int,
-) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
-    """Cut every row to `max_items` of its items, uniformly without replacement; shorter rows stay whole.
-
-    Of a longer row those items are kept whose priority is smallest, the earlier ones in the row where
-    priorities tie; a priority is SipHash-2-4 of the item's digest under the user's row of `user_keys`. A row
-    keeps its order. `indptr` may be a slice of a longer one: its offsets point into all of `items`, those
-    returned start at 0.
-    """
-    long, new_indptr = long_rows(indptr, max_items), bounded(indptr, max_items)
-    kept = np.empty(new_indptr[-1], dtype=items.dtype)
-    sample_into(kept, indptr, items, long, user_keys[long], item_digests, max_items)
-    return new_indptr, kept
-
-
 def long_rows(indptr: NDArray[np.int64], max_items: int) -> NDArray[np.int64]:
     """The rows that have to be cut."""
     return np.flatnonzero(np.diff(indptr) > max_items)
 
 
-def bounded(indptr: NDArray[np.int64], max_items: int) -> NDArray[np.int64]:
-    """Where rows begin and end once they are cut."""
-    return np.concatenate([[0], np.cumsum(np.minimum(np.diff(indptr), max_items))])
-
-
-def sample_into(
-    kept: NDArray[np.uint32],
+def sample_rows(
     indptr: NDArray[np.int64],
     items: NDArray[np.uint32],
     long: NDArray[np.int64],
     user_keys: Words64,
     item_digests: Words64,
     max_items: int,
-) -> None:
-    """As `sample_rows`, into an array that is there; `long` are the rows to cut, and the keys are those of their users."""
-    priorities = np.empty(np.diff(indptr).max(initial=0) + WIDE_LANES, np.uint64)
-    keys = np.ascontiguousarray(user_keys)
-    _sample(indptr, items, long, keys, item_digests, max_items, kept, priorities)
-    after = indptr[long[-1] + 1] if long.size else indptr[0]
-    kept[len(kept) - (indptr[-1] - after) :] = items[after : indptr[-1]]
+    held: NDArray[np.bool_],
+) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
+    """Cut the `long` rows to `max_items` of their items, uniformly without replacement, and mark what any row has in `held`.
+
+    Those items are kept whose priority is smallest, the earlier ones in the row where priorities tie; a priority is
+    SipHash-2-4 of the item's digest under the user's key: `user_keys` has a row for each that is cut. A row keeps its order.
+    `indptr` may be a slice of a longer one: its offsets point into all of `items`, those returned start at 0.
+    """
+    sizes = np.diff(indptr)
+    new_indptr = np.concatenate([[0], np.cumsum(np.minimum(sizes, max_items))])
+    kept = np.empty(new_indptr[-1], dtype=items.dtype)
+    priorities = np.empty(sizes.max(initial=0) + WIDE_LANES, np.uint64)
+    stops, keys = np.append(long, len(sizes)), np.ascontiguousarray(user_keys)
+    _sample(indptr, items, stops, keys, item_digests, max_items, kept, held, priorities)
+    return new_indptr, kept
 
 
 @kernel
 def _sample(
     indptr: Any,
     items: Any,
-    long: Any,
+    stops: Any,
     user_keys: Any,
     item_digests: Any,
     max_items: Any,
     kept: Any,
+    held: Any,
     priorities: Any,
 ) -> None:
-    """Copy what lies before each long row, and of the row those items whose priorities are smallest."""
+    """Copy what lies before each row of `stops`, and the items of it whose priorities are smallest; the last is none."""
     place, done = ZERO, indptr[0]
-    for number in range(long.size):
-        start = indptr[long[number]]
+    for number in range(stops.size):
+        start = indptr[stops[number]]
         for k in range(done, start):
-            kept[place] = items[k]
+            item = items[k]
+            kept[place] = item
+            held[item] = True
             place += 1
-        done = indptr[long[number] + 1]
+        if number == stops.size - 1:
+            return
+        done = indptr[stops[number] + 1]
         row = items[start:done]
         _priorities(user_keys[number, 0], user_keys[number, 1], row, item_digests, priorities)
         # Between bounds of the last priority that is kept: priorities are spread evenly, so that about log2(size) steps part
@@ -393,8 +380,11 @@ def _sample(
         # wasted store.
         k, stop = ZERO, place + max_items
         while place < stop:
-            kept[place] = row[k]
+            item = row[k]
+            kept[place] = item
             tie = (priorities[k] == last) & (ties > 0)
             ties -= tie
-            place += (priorities[k] < last) | tie
+            taken = (priorities[k] < last) | tie
+            held[item] |= taken
+            place += taken
             k += 1

@@ -189,7 +189,7 @@ def play(indptr, items, users, rounds, cell, tail, caps, focus_on_exact, normals
         totals[:] = 0
         for row in range(users.size):
             given[:] = 0
-            if weigh_proportionally(indptr, items, priority, caps, given, room, row, row + 1):
+            if weigh_proportionally(indptr[row : row + 2], items, priority, caps, given, room):
                 raise ArithmeticError("the weights of a user exceed one budget")
             for item in range(count):
                 totals[item] += users[row] * given[item]

@@ -177,7 +177,9 @@ def _binomial_mean(chance: Callable[[Floats], Floats], n: int, share: float) -> 
 def drawn(draw: Callable[..., NDArray[Any]], columns: Columns, counts: NDArray[np.bool_]) -> NDArray[Any]:
     """What `draw` gives for the totals and digests of the items that count, and 0 for the others."""
     if np.count_nonzero(counts) > MOST * len(counts):
-        return np.asarray(draw(columns["total"], columns["digest"]) * counts)
+        values = draw(columns["total"], columns["digest"])
+        values *= counts
+        return values
     where = np.flatnonzero(counts)
     some = draw(columns["total"][where], columns["digest"][where])
     values = np.zeros(len(counts), some.dtype)

@@ -186,11 +186,12 @@ def _round(columns: Columns, mechanism: FocusedGaussian, stream: Stream, r: int)
         "scale": boundary.scales[r],
         "cell": boundary.cell,
     }
-    noisy = columns["noisy"] + drawn(partial(gaussian_cells, stream=stream, round=r, **how), columns, counts)
+    noisy = drawn(partial(gaussian_cells, stream=stream, round=r, **how), columns, counts)
+    noisy += columns["noisy"]
     crossed = counts & (noisy > threshold_in_cells(boundary.thresholds[r], boundary.cell, rounds=r + 1))
     released = columns["released"] | crossed
-    priority = mechanism.priority(noisy.astype(np.float64) * boundary.cell, r)
-    priority[~counts | crossed] = 0.0
+    priority = mechanism.priority(noisy * boundary.cell, r)
+    priority *= counts & ~crossed
     return {"noisy": noisy, "released": released, "priority": priority, "open": ~released}
 
 

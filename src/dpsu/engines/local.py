@@ -3,7 +3,8 @@
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -13,33 +14,39 @@ from numpy.typing import NDArray
 
 from dpsu.engines import Columns, Rule, Step, Walk
 from dpsu.errors import TooLarge
-from dpsu.kernels import Codes, keep_open, mark_held
-from dpsu.random_kernels import bounded, long_rows, sample_into
+from dpsu.kernels import Codes, keep_open
+from dpsu.random_kernels import long_rows, sample_rows
 from dpsu.sets import ColumnNames, UserSets, read_sets, read_text
 from dpsu.sets.text import TextRule
 from dpsu.sets.user_sets import Digests
 from dpsu.stream import Purpose, Stream
 
-SLICE = 1 << 17
-"""Pairs below which a second thread costs more than it saves."""
+FEWEST_PAIRS = 1 << 17
+"""Of a thread: with fewer a second one costs more than it saves."""
 
 FEWEST_ITEMS, MOST_ITEMS = 1 << 12, 1 << 15
 """Items of a slice: with fewer a second thread costs more than it saves, more do not fit into a processor's cache."""
 
 NO_VALUES = np.zeros(0, np.float64)
 
-Bounds = NDArray[np.int64]
-
 
 @dataclass(frozen=True, repr=False)
 class Rows:
-    """Bounded user sets: as `UserSets`, without the names."""
+    """The sets of some users: as `UserSets`, without the names. `indptr` may begin anywhere in `items`.
+
+    No row has more than `longest` items. All rows of an engine together have the items that are `held` in any of them.
+    """
 
     indptr: NDArray[np.int64]
     items: Codes
-    user_digests: NDArray[np.uint64]
-    item_digests: NDArray[np.uint64]
+    user_digests: Digests
+    item_digests: Digests
     held: NDArray[np.bool_]
+    longest: int
+
+
+Sets = UserSets | list[Rows]
+"""What was read, or users in as many rows as threads work on them, in the order of their digests."""
 
 
 class LocalEngine:
@@ -74,81 +81,64 @@ class LocalEngine:
         how: dict[str, Any] = {"user": user, "stream": stream, "drop_nulls": drop_nulls, "format": format}
         return read_text(source, words, **how) if words else read_sets(source, item=item, **how)
 
-    def leave_out(self, sets: UserSets, closed: NDArray[np.bool_]) -> Rows:
+    def leave_out(self, sets: Sets, closed: NDArray[np.bool_]) -> list[Rows]:
         """The sets as if nobody held the items that are closed."""
-        return Rows(*self._keep_open(sets, ~closed), sets.item_digests, ~closed)
+        return self._on_threads(partial(_with_open, opened=~closed), self._rows_of(sets))
 
-    def require_users(self, sets: UserSets | Rows, most: int) -> None:
+    def require_users(self, sets: Sets, most: int) -> None:
         """Stop if there are more users than a calibration has paid for."""
-        if len(sets.user_digests) > most:
+        if sum(len(rows.user_digests) for rows in self._rows_of(sets)) > most:
             raise TooLarge(
                 f"there are more than {most} users, for which this algorithm's rounding is not accounted; use another one."
             )
 
-    def items(self, sets: UserSets | Rows) -> Columns:
+    def items(self, sets: Sets) -> Columns:
         """One row per item of the union, with its digest."""
-        return {"digest": sets.item_digests}
+        return {"digest": self._rows_of(sets)[0].item_digests}
 
     def bound(
-        self,
-        sets: UserSets | Rows,
-        max_items: int,
-        stream: Stream,
-        *,
-        round: int = 0,
-        keep: Columns | None = None,
-    ) -> Rows:
+        self, sets: Sets, max_items: int, stream: Stream, *, round: int = 0, keep: Columns | None = None
+    ) -> list[Rows]:
         """Cut every user's set to `max_items`, uniformly and without looking at anybody else."""
-        indptr, items, users = sets.indptr, sets.items, sets.user_digests
-        held = sets.held if isinstance(sets, Rows) else np.ones(len(sets.item_digests), np.bool_)
+        rows = self._rows_of(sets)
         if keep is not None:
-            indptr, items, users = self._keep_open(sets, keep["open"])
-            held = held & keep["open"]
-        if np.diff(indptr).max(initial=0) > max_items:
-            bounds, held = bounded(indptr, max_items), np.zeros(len(sets.item_digests), np.bool_)
-            kept = np.empty(bounds[-1], items.dtype)
+            rows = self._on_threads(partial(_with_open, opened=keep["open"]), rows)
+        if max(own.longest for own in rows) > max_items:
+            how: dict[str, Any] = {"max_items": max_items, "stream": stream, "round": round}
+            rows = self._on_threads(partial(_cut, **how), rows)
+        return rows
 
-            def sample(first: int, last: int) -> None:
-                own, into = indptr[first : last + 1], kept[bounds[first] : bounds[last]]
-                long = long_rows(own, max_items)
-                keys = stream.words(Purpose.BOUND, round, users[first:last].take(long, axis=0), count=2)
-                sample_into(into, own, items, long, keys, sets.item_digests, max_items)
-                mark_held(into, held)
-
-            self._on_threads(sample, self._slices_of(indptr))
-            indptr, items = bounds, kept
-        return Rows(indptr, items, users, sets.item_digests, held)
-
-    def weigh(self, rows: Rows, items: Columns, rule: Rule) -> Columns:
+    def weigh(self, rows: list[Rows], items: Columns, rule: Rule) -> Columns:
         """Sum what users give, each thread over its own users into its own totals."""
         values = items[rule.reads] if rule.reads else NO_VALUES
 
-        def total_of(first: int, last: int) -> NDArray[np.int64]:
-            totals = np.zeros(len(rows.held), np.int64)
+        def total_of(own: Rows) -> NDArray[np.int64]:
+            totals = np.zeros(len(own.held), np.int64)
             room = np.empty(rule.table.shape[-1])
-            if rule.kernel(rows.indptr, rows.items, values, rule.table, totals, room, first, last):
+            if rule.kernel(own.indptr, own.items, values, rule.table, totals, room):
                 raise ArithmeticError("the weights of a user exceed one budget")
             return totals
 
-        parts = self._on_threads(total_of, self._slices_of(rows.indptr))
-        total = parts[0]
-        for part in parts[1:]:
-            total += part
-        return {**items, "total": total, "held": rows.held}
+        total, *others = self._on_threads(total_of, rows)
+        for other in others:
+            total += other
+        return {**items, "total": total, "held": _held(rows)}
 
-    def walk(self, rows: Rows, items: Columns, walk: Walk, stream: Stream) -> Columns:
+    def walk(self, rows: list[Rows], items: Columns, walk: Walk, stream: Stream) -> Columns:
         """Follow a policy, user by user, in an order that depends on nothing but the key and each user's digest."""
+        held = _held(rows)
+        total = np.zeros(len(held), walk.dtype)
         # Digests are keyed afresh for every release, so theirs is a random order of users, and rows lie in it already.
-        order = np.argsort(rows.user_digests[:, 0], kind="stable")
-        part = stream.words(Purpose.PART, 0, rows.user_digests)[order] % np.uint64(walk.parts)
-        total = np.zeros(len(rows.held), walk.dtype)
+        orders = [np.argsort(own.user_digests[:, 0], kind="stable") for own in rows]
+        parts = [stream.words(Purpose.PART, 0, own.user_digests) % np.uint64(walk.parts) for own in rows]
         for number in range(walk.parts):
-            users = order[part == number]
-            weights = np.zeros(len(rows.held), walk.dtype)
+            users = [order[part[order] == number] for order, part in zip(orders, parts, strict=True)]
+            weights = np.zeros(len(held), walk.dtype)
             for _ in range(walk.passes):
-                walk.kernel(rows.indptr, rows.items, users, walk.cutoff, walk.budget, weights)
+                for own, chosen in zip(rows, users, strict=True):
+                    walk.kernel(own.indptr, own.items, chosen, walk.cutoff, walk.budget, weights)
             total += weights
-        return {**items, "total": total, "held": rows.held}
+        return {**items, "total": total, "held": held}
 
     def update(self, items: Columns, step: Step) -> Columns:
         """Apply `step` to all items at once."""
@@ -157,11 +147,14 @@ class LocalEngine:
         each = 1 + size // (threads * MOST_ITEMS)
         bounds = np.linspace(0, size, 1 + threads * each).astype(int)
 
-        def on_slice(first: int, last: int) -> Columns:
-            return step({name: column[first:last] for name, column in items.items()})
+        changed: dict[str, NDArray[Any]] = {}
 
-        parts = self._on_threads(on_slice, list(pairwise(bounds)))
-        changed = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        def on_slice(bounds: tuple[int, int]) -> None:
+            own = slice(*bounds)
+            for name, column in step({name: column[own] for name, column in items.items()}).items():
+                changed.setdefault(name, np.empty(size, column.dtype))[own] = column
+
+        self._on_threads(on_slice, list(pairwise(bounds)))
         return {**items, **changed}
 
     def names(self, sets: UserSets, items: Columns) -> pl.DataFrame:
@@ -170,31 +163,54 @@ class LocalEngine:
         beside = {"holders": items["holders"][codes]} if "holders" in items else None
         return sets.names.decode(codes, beside)
 
-    def _keep_open(self, sets: UserSets | Rows, opened: NDArray[np.bool_]) -> tuple[Bounds, Codes, Digests]:
-        """The rows of users who have open items, with those alone, and the users' digests."""
-
-        def cut(first: int, last: int) -> tuple[Bounds, Codes, Digests]:
-            bounds, kept, busy = keep_open(sets.indptr[first : last + 1], sets.items, opened)
-            return bounds, kept, sets.user_digests[first:last].take(busy, axis=0)
-
-        parts = self._on_threads(cut, self._slices_of(sets.indptr))
-        bounds, kept, users = zip(*parts, strict=True)
-        ends = np.cumsum([own[-1] for own in bounds])
-        shifted = [own[1:] + end for own, end in zip(bounds[1:], ends, strict=False)]
-        return np.concatenate([bounds[0], *shifted]), np.concatenate(kept), np.concatenate(users)
-
-    def _slices_of(self, indptr: Bounds) -> list[tuple[int, int]]:
+    def _rows_of(self, sets: Sets) -> list[Rows]:
         """The users of each thread, such that all have about as many pairs."""
-        pairs = int(indptr[-1])
-        parts = max(1, min(self.threads, pairs // SLICE))
-        bounds = np.searchsorted(indptr, np.linspace(0, pairs, parts + 1).astype(np.int64))
-        bounds[-1] = len(indptr) - 1
-        return [(int(first), int(last)) for first, last in pairwise(bounds)]
+        if isinstance(sets, list):
+            return sets
+        pairs = len(sets.items)
+        threads = max(1, min(self.threads, pairs // FEWEST_PAIRS))
+        bounds = np.searchsorted(sets.indptr, np.linspace(0, pairs, threads + 1).astype(np.int64))
+        bounds[-1] = len(sets.user_digests)
+        held, longest = np.ones(len(sets.item_digests), np.bool_), longest_of(sets.indptr)
+        return [
+            Rows(
+                sets.indptr[first : last + 1],
+                sets.items,
+                sets.user_digests[first:last],
+                sets.item_digests,
+                held,
+                longest,
+            )
+            for first, last in pairwise(bounds)
+        ]
 
-    def _on_threads(self, work: Callable[[int, int], Any], slices: list[tuple[int, int]]) -> list[Any]:
-        if len(slices) == 1:
-            return [work(*slices[0])]
-        return list(self._pool.map(lambda bounds: work(*bounds), slices))
+    def _on_threads(self, work: Callable[[Any], Any], parts: list[Any]) -> list[Any]:
+        return list(self._pool.map(work, parts) if len(parts) > 1 else map(work, parts))
+
+
+def longest_of(indptr: NDArray[np.int64]) -> int:
+    """The size of the largest set."""
+    return int(np.diff(indptr).max(initial=0))
+
+
+def _with_open(rows: Rows, opened: NDArray[np.bool_]) -> Rows:
+    """The rows of users who have open items, with those alone."""
+    indptr, items, busy = keep_open(rows.indptr, rows.items, opened)
+    users = rows.user_digests.take(busy, axis=0)
+    return Rows(indptr, items, users, rows.item_digests, rows.held & opened, rows.longest)
+
+
+def _cut(rows: Rows, max_items: int, stream: Stream, round: int) -> Rows:
+    """The rows with `max_items` at most in each."""
+    long, held = long_rows(rows.indptr, max_items), np.zeros_like(rows.held)
+    keys = stream.words(Purpose.BOUND, round, rows.user_digests.take(long, axis=0), count=2)
+    indptr, items = sample_rows(rows.indptr, rows.items, long, keys, rows.item_digests, max_items, held)
+    return replace(rows, indptr=indptr, items=items, held=held, longest=max_items)
+
+
+def _held(rows: list[Rows]) -> NDArray[np.bool_]:
+    """The items that stand in some row."""
+    return np.asarray(np.any([own.held for own in rows], axis=0), np.bool_)
 
 
 def _cores() -> int:

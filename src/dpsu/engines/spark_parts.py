@@ -18,7 +18,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from dpsu.engines import Columns, Rule, Step, Walk
-from dpsu.engines.local import LocalEngine, Rows
+from dpsu.engines.local import LocalEngine, Rows, longest_of
 from dpsu.errors import DpsuError, SourceError
 from dpsu.sets import UserSets
 from dpsu.sets.columns import require_types, require_values
@@ -185,8 +185,9 @@ def build_part(table: pa.Table, *, read: Callable[[pl.DataFrame], UserSets], ite
     )
     sets = read(as_frame(own))
     order = digest_order(sets.item_digests)
-    held = np.ones(sets.n_items, np.bool_)
-    rows = Rows(sets.indptr, places(order)[sets.items], sets.user_digests, sets.item_digests[order], held)
+    held, longest = np.ones(sets.n_items, np.bool_), longest_of(sets.indptr)
+    items, digests = places(order)[sets.items], sets.item_digests[order]
+    rows = Rows(sets.indptr, items, sets.user_digests, digests, held, longest)
     wanted = set(item) <= set(own.column_names)
     types = pa.schema([own.schema.field(name) for name in item]) if wanted else _strings(item)
     place = table.column("place")[0].as_py()
@@ -216,7 +217,7 @@ def announce(batch: pa.RecordBatch, *, shards: int) -> Iterator[pa.RecordBatch]:
 def cut(batch: pa.RecordBatch, *, max_items: int, stream: Stream, round: int) -> Iterator[pa.RecordBatch]:
     """The parts with every user's set cut to `max_items`."""
     for part, rows in _parts_in(batch):
-        smaller = LocalEngine(1).bound(rows, max_items, stream, round=round)
+        (smaller,) = LocalEngine(1).bound([rows], max_items, stream, round=round)
         yield _letters([(part, SELF, _pack(smaller))])
 
 
@@ -231,12 +232,12 @@ def weigh_informed(own: pa.Table, mail: pa.Table, *, rule: Rule, cut: Cut | None
     ((part, rows),) = _parts_in(own)
     columns = _read_mail(mail)
     if cut is not None:
-        rows = LocalEngine(1).bound(rows, cut.max_items, cut.stream, round=cut.round, keep=columns)
+        (rows,) = LocalEngine(1).bound([rows], cut.max_items, cut.stream, round=cut.round, keep=columns)
     return pa.Table.from_batches([_letters(_weighed(part, rows, columns, rule, shards))])
 
 
 def _weighed(part: int, rows: Rows, columns: Columns, rule: Rule, shards: int) -> Iterator[Letter]:
-    given = LocalEngine(1).weigh(rows, columns, arrived(rule))
+    given = LocalEngine(1).weigh([rows], columns, arrived(rule))
     return _to_shards(part, rows, shards, total=given["total"], held=given["held"])
 
 
@@ -273,7 +274,7 @@ def walk_part(table: pa.Table, *, walk: Walk, stream: Stream, shards: int) -> pa
     turn = table.column("place")[0].as_py()
     senders, blocks = zip(*sorted(_parts_in(table, "sender"), key=lambda block: block[0]), strict=True)
     rows, where = _merged(blocks)
-    given = LocalEngine(1).walk(rows, {}, replace(arrived(walk), parts=1), stream)
+    given = LocalEngine(1).walk([rows], {}, replace(arrived(walk), parts=1), stream)
     total, held = given["total"].copy(), given["held"].copy()
     answers: list[Letter] = []
     for sender, block, place in zip(senders, blocks, where, strict=True):
@@ -292,7 +293,7 @@ def _merged(blocks: Iterable[Rows]) -> tuple[Rows, list[NDArray[np.uint32]]]:
     held = np.zeros(len(digests), np.bool_)
     held[items] = True
     indptr = np.concatenate([[0], np.cumsum(sizes)])
-    merged = Rows(indptr, items, users, digests, held)
+    merged = Rows(indptr, items, users, digests, held, max(block.longest for block in blocks))
     return _some_users(merged, digest_order(users)), numbers
 
 

@@ -19,6 +19,9 @@ Weight = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 LEAST_MU = 1e-100
 """Below this the squares of noise scales overflow."""
 
+FEW_ITEMS = 1024
+"""So many are tried one by one at once, which costs less than to look for the largest in ever smaller ranges."""
+
 
 def equal_weight(t: NDArray[np.float64]) -> NDArray[np.float64]:
     """The most that each of t new items gets from a symmetric rule of ℓ2 budget 1: 1/sqrt(t)."""
@@ -141,7 +144,10 @@ def largest_over_items(
     """
     if max_items < 1:
         raise InvalidArgument(f"max_items must be at least 1, not {max_items}")
-    edges = np.unique(np.geomspace(1, max_items + 1, num=64).astype(np.int64))
+    if max_items <= FEW_ITEMS:
+        edges = np.arange(1, max_items + 2)
+    else:
+        edges = np.unique(np.geomspace(1, max_items + 1, num=64).astype(np.int64))
     first, last = edges[:-1], edges[1:] - 1
     best = -math.inf
     while first.size:
