@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from dpsu.random_kernels import digest_bytes, digest_concatenated, digest_integers
 from dpsu.sets import encode, read, read_sets
-from dpsu.sets.table import KeyTable, first_rows
+from dpsu.sets.table import KeyTable
 from dpsu.sets.user_sets import digest_order
-from dpsu.sets.views import INLINE, views_of
+from dpsu.sets.views import INLINE, strings_of, views_of
 from dpsu.stream import Stream
 
 STREAM = Stream(bytes(range(32)), seeded=True)
@@ -150,6 +150,8 @@ def test_tables_grow_and_keep_their_codes():
     table = KeyTable(seed=3)
     for half in np.split(keys, 2):
         table.encode(half)
+    fresh = KeyTable(seed=4).number(np.tile(keys, 2), np.empty(200_000, np.uint32))
+    np.testing.assert_array_equal(fresh, np.arange(100_000))
     np.testing.assert_array_equal(table.encode(keys), np.arange(100_000))
     np.testing.assert_array_equal(table.keys, keys)
 
@@ -164,10 +166,10 @@ def test_keys_are_numbered_as_they_appear(words, data):
     for batch in batches:
         before = len(seen)
         expected = [seen.setdefault(key, len(seen)) for key in batch]
-        codes = table.encode(np.array(batch, np.uint64).reshape(-1, words))
+        keys, codes = np.array(batch, np.uint64).reshape(-1, words), np.empty(len(batch), np.uint32)
+        fresh = table.number(keys, codes)
         assert codes.tolist() == expected
-        firsts = [expected.index(code) for code in range(before, len(seen))]
-        assert first_rows(codes, before, len(table)).tolist() == firsts
+        assert fresh.tolist() == [expected.index(code) for code in range(before, len(seen))]
     assert np.reshape(table.keys, (-1, words)).tolist() == [list(key) for key in seen]
 
 
@@ -188,6 +190,8 @@ def test_views_have_lengths_and_short_strings_whole(parts, binary, start):
         assert int(view.view(np.uint32)[0]) == len(content)
         held = view.tobytes()[4:]
         assert held == content.ljust(INLINE, b"\0") if len(content) <= INLINE else held[:4] == content[:4]
+    contents = [value if binary else value.encode() for value in text.to_list()]
+    assert strings_of(views).to_list() == [value if len(value) <= INLINE else b"" for value in contents]
 
 
 def test_strings_with_stray_bytes_behind_them_are_one_item():

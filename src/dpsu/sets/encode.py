@@ -4,7 +4,8 @@ Encoding goes batch by batch and keeps the distinct values alone, so that the so
 memory. Nothing is shared between two encoders: what one release has seen cannot turn up in another.
 """
 
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -13,12 +14,14 @@ from polars import selectors as cs
 
 from dpsu.random_kernels import digest_bytes, digest_concatenated, digest_integers
 from dpsu.sets.columns import WHOLE
-from dpsu.sets.table import Codes, Keys, KeyTable, first_rows
-from dpsu.sets.views import INLINE, padded, views_of
+from dpsu.sets.table import Codes, Keys, KeyTable
+from dpsu.sets.views import INLINE, padded, strings_of, views_of
 
 LOW_32 = np.uint64(0xFFFFFFFF)
 LONG = np.uint64(0xFFFFFFFF)
 """The first word of the key of a long string; it would be a view of 2^32 - 1 bytes."""
+
+NO_ROWS, NO_KEYS = np.zeros(0, np.int64), np.zeros((0, 2), np.uint64)
 
 
 class WholeColumn:
@@ -45,6 +48,10 @@ class WholeColumn:
     def _encode(self, values: NDArray[Any]) -> Codes:
         wide = np.uint64 if self._dtype == pl.UInt64 else np.int64
         return self._table.encode(values.astype(wide, copy=False).view(np.uint64))
+
+    def absorb(self, other: "WholeColumn") -> Codes:
+        """Take in the values of another column; the codes that they have here, in the order of those there."""
+        return self._table.encode(other._table.keys)
 
     def digests(self, digest_key: Keys) -> Keys:
         """The digest of every distinct value, in the order of their codes."""
@@ -82,46 +89,55 @@ class TextColumn:
         self._seed = seed
         self._long, self._pads = False, False
         self._table = KeyTable(seed, words=2)
-        self._names = pl.Series([], dtype=self._text)
+        self._long_strings = LongStrings(np.zeros(0, np.uint32), pl.Series([], dtype=self._text))
 
     def __len__(self) -> int:
-        return len(self._names)
+        return len(self._table)
 
     def encode(self, column: pl.Series) -> Codes:
         """The codes of these values."""
         text = column.cast(self._text)
         while True:
-            taken_for = self._long, self._pads
-            codes, long, names, keys = self._number(text)
+            known, taken_for = len(self._table), (self._long, self._pads)
+            codes, rows, long, keys = self._number(text)
             # Two views of one string would be two items: seen where the second comes first, and never again.
             self._long = self._long or bool((keys.view(np.uint32)[:, 0] > INLINE).any())
             self._pads = self._pads or bool((keys != padded(keys)).any())
-            mistaken = long.size > 0 and (names.gather(codes[long]) != _rows_of(text, long)).any()
+            mistaken = rows.size > 0 and (long.of(codes[rows]) != _rows_of(text, rows)).any()
             if taken_for == (self._long, self._pads) and not mistaken:
-                self._names = names
+                self._long_strings = long
                 return codes
-            self._reseed()
+            self._reseed(self._strings(known))
 
-    def _number(self, text: pl.Series) -> tuple[Codes, NDArray[np.int64], pl.Series, Keys]:
-        """The codes of these values in the table, which rows have long ones, the names of all codes, and new keys."""
-        codes, long, names = np.empty(len(text), np.uint32), [np.zeros(0, np.int64)], [self._names]
-        new_keys = [np.zeros((0, 2), np.uint64)]
+    def absorb(self, other: "TextColumn") -> Codes:
+        """Take in the values of another column; the codes that they have here, in the order of those there."""
+        if self._long or other._long:
+            return self.encode(other._strings(len(other)))
+        return self._table.encode(other._table.keys)
+
+    def _number(self, text: pl.Series) -> tuple[Codes, NDArray[np.int64], "LongStrings", Keys]:
+        """The codes of these values in the table, which rows have long ones, all long ones by then, and new keys."""
+        codes, rows, new_keys = np.empty(len(text), np.uint32), [NO_ROWS], [NO_KEYS]
+        long_codes, long_names = [self._long_strings.codes], [self._long_strings.names]
         start = 0
         for views in views_of(text):
-            stop, known = start + len(views), len(self._table)
-            keys, rows = self._keys(views, text[start:stop])
-            codes[start:stop] = self._table.encode(keys)
-            fresh = first_rows(codes[start:stop], known, len(self._table))
-            names.append(text[start:stop].gather(fresh))
+            part, own = text[start : start + len(views)], codes[start : start + len(views)]
+            keys, long = self._keys(views, part)
+            fresh = self._table.number(keys, own)
             new_keys.append(keys.take(fresh, axis=0))
-            long.append(start + rows)
-            start = stop
-        return codes, np.concatenate(long), pl.concat(names).rechunk(), np.concatenate(new_keys)
+            if long.size:
+                fresh = fresh[new_keys[-1][:, 0] == LONG]
+                long_codes.append(own[fresh])
+                long_names.append(part.gather(fresh))
+            rows.append(start + long)
+            start += len(views)
+        strings = LongStrings(np.concatenate(long_codes), pl.concat(long_names).rechunk())
+        return codes, np.concatenate(rows), strings, np.concatenate(new_keys)
 
     def _keys(self, views: Keys, text: pl.Series) -> tuple[Keys, NDArray[np.int64]]:
         """The key of every value, and which rows have long ones."""
         keys = padded(views) if self._pads else views
-        rows = np.flatnonzero(views.view(np.uint32)[:, 0] > INLINE) if self._long else np.zeros(0, np.int64)
+        rows = np.flatnonzero(views.view(np.uint32)[:, 0] > INLINE) if self._long else NO_ROWS
         if rows.size:
             keys = keys.copy()
             keys[rows, 0], keys[rows, 1] = LONG, self._hash(_rows_of(text, rows))
@@ -130,22 +146,46 @@ class TextColumn:
     def _hash(self, text: pl.Series) -> Keys:
         return text.hash(self._seed).to_numpy()
 
-    def _reseed(self) -> None:
+    def _reseed(self, strings: pl.Series) -> None:
         """Number the known values again under another seed: they keep their codes."""
         while True:
             self._seed = (self._seed + 1) % 2**64
             self._table = KeyTable(self._seed, words=2)
-            self._number(self._names)
-            if len(self._table) == len(self._names):
+            self._number(strings)
+            if len(self._table) == len(strings):
                 return
+
+    def _strings(self, known: int) -> pl.Series:
+        """The values of the first codes."""
+        strings = strings_of(self._table.keys[:known]).cast(self._text)
+        return self._long_strings.put_into(strings)
 
     def digests(self, digest_key: Keys) -> Keys:
         """The digest of every distinct value, in the order of their codes."""
-        return digest_bytes(*bytes_of(self._names), digest_key)
+        return digest_bytes(*bytes_of(self._strings(len(self))), digest_key)
 
     def names(self) -> pl.Series:
         """The distinct values in the type they came in, in the order of their codes."""
-        return self._names.cast(self._dtype)
+        return self._strings(len(self)).cast(self._dtype)
+
+
+class LongStrings(NamedTuple):
+    """Those of a column that do not fit into a view, in the order of their codes."""
+
+    codes: Codes
+    names: pl.Series
+
+    def of(self, codes: Codes) -> pl.Series:
+        """The strings with these codes."""
+        return self.names.gather(np.searchsorted(self.codes, codes))
+
+    def put_into(self, strings: pl.Series) -> pl.Series:
+        """The strings of all codes, with these in their places."""
+        if not self.codes.size:
+            return strings
+        order = np.arange(len(strings))
+        order[self.codes] = len(strings) + np.arange(len(self.names))
+        return pl.concat([strings, self.names]).gather(order)
 
 
 def _rows_of(text: pl.Series, rows: NDArray[np.int64]) -> pl.Series:
@@ -180,15 +220,20 @@ class KeyEncoder:
 
     def encode(self, batch: pl.DataFrame) -> Codes:
         """The codes of the rows of a batch."""
-        first, *others = (encoder.encode(batch[column]) for column, encoder in self._columns.items())
-        codes = first
-        for table, other in zip(self._joins, others, strict=True):
-            codes = table.encode(codes.astype(np.uint64) << np.uint64(32) | other.astype(np.uint64))
-        return codes
+        return self._join(encoder.encode(batch[column]) for column, encoder in self._columns.items())
 
     def absorb(self, other: "KeyEncoder") -> Codes:
         """Take in the keys of another encoder; the codes that they have here, in the order of those there."""
-        return self.encode(other.names(np.arange(len(other))))
+        columns = zip(self._columns.values(), other._columns.values(), strict=True)
+        codes = [own.absorb(theirs) for own, theirs in columns]  # type: ignore[arg-type]
+        parts = other._parts(np.arange(len(other)))
+        return self._join(of_column[part] for of_column, part in zip(codes, parts, strict=True))
+
+    def _join(self, columns: Iterable[Codes]) -> Codes:
+        codes, *others = columns
+        for table, other in zip(self._joins, others, strict=True):
+            codes = table.encode(codes.astype(np.uint64) << np.uint64(32) | other.astype(np.uint64))
+        return codes
 
     def digests(self) -> Keys:
         """The digest of every distinct key, in the order of their codes."""

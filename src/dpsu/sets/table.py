@@ -34,13 +34,16 @@ def assign_codes(
     known: np.uint64,
     seed: np.uint64,
     places: Keys,
+    fresh: Codes,
 ) -> tuple[Any, Any]:
     """Write the codes of the keys, each of so many words (one or two), from row `start` on; new keys get the next codes.
+
+    `fresh` gets their rows.
 
     `slots` and `held` are a hash table of codes and their keys with open addressing; `mask` is its size less one, and half
     of it may be taken. Returns the row where a new key found no room, or the end, and how many keys are known by then.
     """
-    end = words - ONE
+    end, before = words - ONE, known
     size = np.uint64(codes.size)
     for base in range(start, size, np.uint64(places.size)):
         stop = base + np.uint64(places.size)
@@ -70,19 +73,10 @@ def assign_codes(
                 code = slots[slot]
                 held[words * slot] = first
                 held[words * slot + end] = second
+                fresh[known - before] = row
                 known += ONE
             codes[row] = code
     return size, known
-
-
-def first_rows(codes: Codes, known: int, now_known: int) -> NDArray[np.int64]:
-    """For each code from `known` on, the row where it stands first."""
-    rows = np.flatnonzero(codes >= known)[::-1]
-    first = np.empty(now_known - known, np.int64)
-    first[codes[rows] - np.uint32(known)] = (
-        rows  # of several rows the last assignment stays, and that is the first row
-    )
-    return first
 
 
 class KeyTable:
@@ -111,19 +105,26 @@ class KeyTable:
     def encode(self, keys: Keys) -> Codes:
         """The codes of these keys, a row for each."""
         codes = np.empty(len(keys), dtype=np.uint32)
-        row, keys = 0, _readonly(keys.reshape(-1))
-        while row < codes.size:
-            row = self._assign(keys, row, codes)
-            if row < codes.size:
-                self._grow()
+        self.number(keys, codes)
         return codes
 
-    def _assign(self, keys: Keys, row: int, codes: Codes) -> int:
+    def number(self, keys: Keys, codes: Codes) -> Codes:
+        """Write the codes of these keys, a row for each, and return the rows where new keys stand first."""
+        row, keys, fresh = 0, _readonly(keys.reshape(-1)), []
+        while row < codes.size:
+            row, rows = self._assign(keys, row, codes)
+            fresh.append(rows)
+            if row < codes.size:
+                self._grow()
+        return np.concatenate([np.zeros(0, np.uint32), *fresh])
+
+    def _assign(self, keys: Keys, row: int, codes: Codes) -> tuple[int, Codes]:
         words, mask = np.uint64(self._words), np.uint64(self._slots.size - 1)
         table = self._slots, self._held, mask, np.uint64(self._known), self._seed
-        stopped, known = assign_codes(keys, words, np.uint64(row), codes, *table, np.empty(BLOCK, np.uint64))
-        self._known = int(known)
-        return int(stopped)
+        places, fresh = np.empty(BLOCK, np.uint64), np.empty(codes.size - row, np.uint32)
+        stopped, known = assign_codes(keys, words, np.uint64(row), codes, *table, places, fresh)
+        new, self._known = int(known) - self._known, int(known)
+        return int(stopped), fresh[:new]
 
     def _grow(self) -> None:
         known = _readonly(self.keys.reshape(-1))

@@ -19,7 +19,7 @@ from dpsu.sets.columns import ColumnNames, require_types, require_values
 from dpsu.sets.encode import KeyEncoder, bytes_of
 from dpsu.sets.lines import TEXT, USER, scan_lines
 from dpsu.sets.read import read_batches, scan_source
-from dpsu.sets.table import Codes, KeyTable, first_rows
+from dpsu.sets.table import Codes, KeyTable
 from dpsu.sets.user_sets import Digests, digest_order, places
 from dpsu.sets.words import Bytes, Offsets, WordRule, rows_with, split_rows, unsettled, word_rule
 from dpsu.stream import Stream
@@ -136,7 +136,7 @@ def _by_rule(text: pl.Series, rule: WordRule) -> Tokens:
 
 
 @allocating_kernel
-def gather_words(starts: Offsets, data: Bytes, chosen: NDArray[np.int64]) -> tuple[Offsets, Bytes]:
+def gather_words(starts: Offsets, data: Bytes, chosen: Codes) -> tuple[Offsets, Bytes]:
     """The bytes of the chosen words, and where each begins."""
     new_starts = np.zeros(chosen.size + 1, np.int64)
     for i in range(chosen.size):
@@ -170,9 +170,9 @@ class Vocabulary:
 
     def encode(self, tokens: Tokens, digests: Digests) -> Codes:
         """The codes of these words, which have these digests."""
-        before = len(self)
-        codes = self._table.encode(digests)
-        self._parts.append(gather_words(tokens.starts, tokens.data, first_rows(codes, before, len(self))))
+        codes = np.empty(len(digests), np.uint32)
+        fresh = self._table.number(digests, codes)
+        self._parts.append(gather_words(tokens.starts, tokens.data, fresh))
         return codes
 
     def spelling(self) -> tuple[Offsets, Bytes]:

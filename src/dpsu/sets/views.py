@@ -91,6 +91,15 @@ def padded(views: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return views & _USED[np.minimum(lengths, INLINE + 1)]
 
 
+def strings_of(views: NDArray[np.uint64]) -> pl.Series:
+    """The bytes of the short strings that these views stand for; nothing for longer ones."""
+    lengths = views.view(np.uint32)[:, 0]
+    lengths = np.where(lengths > INLINE, 0, lengths)
+    padded_text = views.view(np.uint8)[:, 16 - INLINE :].reshape(-1)
+    text = pl.Series(padded_text).reshape((len(views), INLINE)).cast(pl.List(pl.UInt8)).cast(pl.Binary)
+    return pl.select(pl.lit(text).bin.slice(0, pl.lit(pl.Series(lengths)))).to_series()
+
+
 def _require_views(stream: "ctypes._Pointer[_Stream]") -> None:
     schema = _Schema()
     failed = stream.contents.get_schema(stream, ctypes.byref(schema))
