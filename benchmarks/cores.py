@@ -26,7 +26,7 @@ def measure(settings: Settings, corpus: Corpus) -> Facts:
     }
     timings = interleaved({**contestants, **ceiling()}, repetitions)
     whole = {
-        str(cores): summary(fresh.releases([corpus.path], repetitions, cores)["seconds"]) for cores in CORES
+        str(cores): summary(fresh.releases([corpus.path], repetitions, cores).timings) for cores in CORES
     }
     return {"pairs": corpus.pairs, "algorithms": names, "timings": timings, "release": whole}
 

@@ -11,17 +11,28 @@ import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+from benchmarks.measure import Timing, quietly
 
 STATUS = Path("/proc/self/status")
 FIRST_PAIRS = 20_000
 """Enough for sets that are cut, so that all compiled loops are loaded before the clock runs."""
 
 
-def releases(paths: Sequence[Path], repetitions: int, cores: int | None = None) -> dict[str, Any]:
-    """Seconds of every release from these files, and the memory that the first took at its peak."""
+class Releases(NamedTuple):
+    """Releases in one process, its memory before them, and at the peak of the first."""
+
+    timings: list[Timing]
+    base: int
+    peak: int
+
+
+def releases(paths: Sequence[Path], repetitions: int, cores: int | None = None) -> Releases:
+    """Releases from these files."""
     question = {"paths": [str(path) for path in paths], "repetitions": repetitions, "cores": cores}
-    return _ask(question, {})
+    found = _ask(question, {})
+    return Releases([Timing(*timing) for timing in found["timings"]], found["base"], found["peak"])
 
 
 def start(cache: Path) -> dict[str, Any]:
@@ -52,22 +63,21 @@ def _answer(paths: list[str], repetitions: int = 1, cores: int | None = None) ->
     dpsu.release  # noqa: B018 - fetches what the package needs
     loaded = time.perf_counter() - begin
     first = _first_release(paths[0] if paths else None)
-    base, seconds, peak = _memory("VmRSS"), [], 0
+    base, peaks = _memory("VmRSS"), []
     from benchmarks.ours import release
 
-    for _ in range(repetitions if paths else 0):
-        begin = time.perf_counter()
-        released = release([Path(path) for path in paths])
-        seconds.append(time.perf_counter() - begin)
-        peak = peak or _memory("VmHWM")
-        del released
+    def run() -> None:
+        release([Path(path) for path in paths])
+        peaks.append(_memory("VmHWM"))
+
+    timings = [quietly(run) for _ in range(repetitions if paths else 0)]
     return {
         "import": imported,
         "load": loaded,
         "first": first,
-        "seconds": seconds,
+        "timings": timings,
         "base": base,
-        "peak": peak,
+        "peak": peaks[0] if peaks else 0,
     }
 
 

@@ -28,15 +28,15 @@ def _grow(settings: Settings, sizes: tuple[int, ...], strings: bool) -> Facts:
     try:
         for pairs, paths in write_parts(folder, sorted(sizes), strings).items():
             found = fresh.releases(paths, repetitions)
-            seconds = summary(found["seconds"])
+            seconds = summary(found.timings)
             rows.append(
                 {
                     "pairs": pairs,
                     **seconds,
                     "ns_per_pair": rounded(1e9 * seconds["median"] / pairs),
-                    "peak_bytes": found["peak"],
-                    "base_bytes": found["base"],
-                    "bytes_per_pair": rounded((found["peak"] - found["base"]) / pairs),
+                    "peak_bytes": found.peak,
+                    "base_bytes": found.base,
+                    "bytes_per_pair": rounded((found.peak - found.base) / pairs),
                     "file_bytes": sum(path.stat().st_size for path in paths),
                 }
             )

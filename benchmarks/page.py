@@ -7,7 +7,7 @@ from typing import Any
 from benchmarks import plots, prose
 from benchmarks.exhibits import TABLES
 from benchmarks.goals import Results, goals_table
-from benchmarks.measure import Facts
+from benchmarks.measure import QUIET, TRIES, Facts
 from benchmarks.settings import DELTA, EPSILON, MAX_ITEMS
 from benchmarks.stages import BOUND, CALIBRATE, COMPACT, ENCODE, SORT, UPDATE, WEIGH
 from benchmarks.tables import digits, size, whole
@@ -37,6 +37,11 @@ def _introduction(results: Results) -> str:
             delta=DELTA,
             max_items=MAX_ITEMS,
             repetitions=", ".join(f"{_repetitions(facts)} ({name})" for name, facts in results.items()),
+            quiet=100 * QUIET,
+            tries=TRIES,
+            stolen=", ".join(
+                f"{100 * max(_all(facts, 'stolen')):.0f} % ({name})" for name, facts in results.items()
+            ),
         )
     ]
     if any(facts["quick"] for facts in results.values()):
@@ -56,18 +61,19 @@ def _machine(facts: Facts) -> str:
 
 def _repetitions(facts: Facts) -> str:
     """How often a section's figures were measured: the fewest and the most."""
-    found = sorted(_all_repetitions(facts))
+    found = sorted(_all(facts, "repetitions"))
     return f"{found[0]}" if found[0] == found[-1] else f"{found[0]} to {found[-1]}"
 
 
-def _all_repetitions(facts: Any) -> Iterator[int]:
+def _all(facts: Any, name: str) -> Iterator[Any]:
+    """Every figure of that name in a section."""
     if isinstance(facts, dict):
-        if "repetitions" in facts:
-            yield facts["repetitions"]
+        if name in facts:
+            yield facts[name]
         facts = list(facts.values())
     if isinstance(facts, list):
         for part in facts:
-            yield from _all_repetitions(part)
+            yield from _all(part, name)
 
 
 def _end_to_end(results: Results) -> str:

@@ -9,7 +9,11 @@ The data is synthetic, by the law of the paper's: `dpsu.datasets.reddit_like`, i
 is {epsilon:g}, delta {delta:.2g}, and at most {max_items} items of a user count. Contestants take turns in one process
 after a warm-up, in a new order every time; seconds are medians, "spread" is half the way from the least to the most,
 relative to the median. Compare ratios, not seconds: a virtual machine's speed changes from hour to hour. Repetitions:
-{repetitions}."""
+{repetitions}.
+
+The host of a virtual machine takes time for its other guests, and the kernel counts it. A measurement of which it took more
+than {quiet:g} % is made again, {tries} times at most, and the least disturbed one counts. Of those that count it took at
+most: {stolen}."""
 
 QUICK = """**Some of this is from a quick run, on little data: it shows that the command works, and nothing about speed.**"""
 

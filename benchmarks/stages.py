@@ -9,7 +9,7 @@ from typing import Any
 
 from benchmarks import rivals
 from benchmarks.corpus import Corpus
-from benchmarks.measure import Facts, interleaved, summary
+from benchmarks.measure import Facts, in_turns, summary
 from benchmarks.ours import mechanism
 from benchmarks.settings import Settings
 from dpsu.engines.local import LocalEngine
@@ -76,13 +76,13 @@ class TimedEngine(LocalEngine):
 
 def measure(settings: Settings, corpus: Corpus) -> Facts:
     """The stages of a release by the default algorithm; reading, and reading with encoding, by Polars alone."""
-    clocks: list[Clock] = []
 
-    def staged() -> None:
-        clocks.append(Clock())
-        one_release(corpus, clocks[-1])
+    def staged() -> Clock:
+        clock = Clock()
+        one_release(corpus, clock)
+        return clock
 
-    alone = interleaved(
+    timings = in_turns(
         {
             "release": staged,
             "read": lambda: rivals.read(corpus.path),
@@ -90,16 +90,16 @@ def measure(settings: Settings, corpus: Corpus) -> Facts:
         },
         settings.repetitions,
     )
-    timed = clocks[1:]  # the first was the warm-up
+    releases = timings["release"]
     return {
         "pairs": corpus.pairs,
-        "rounds": timed[0].calls[WEIGH],
+        "rounds": releases[0].value.calls[WEIGH],
         "stages": {
-            stage: summary([clock.seconds[stage] for clock in timed])
+            stage: summary([timing._replace(seconds=timing.value.seconds[stage]) for timing in releases])
             for stage in STAGES
-            if stage in timed[0].seconds
+            if stage in releases[0].value.seconds
         },
-        "alone": alone,
+        "alone": {name: summary(own) for name, own in timings.items()},
     }
 
 
