@@ -5,8 +5,9 @@ from typing import Any
 
 from benchmarks import fresh
 from benchmarks.corpus import Corpus
-from benchmarks.measure import Facts, Run, ceiling, interleaved, summary
+from benchmarks.measure import Facts, ceiling, interleaved, summary
 from benchmarks.ours import mechanism, private_algorithms
+from benchmarks.quiet import Run
 from benchmarks.settings import Settings
 from dpsu.engines.local import LocalEngine
 from dpsu.stream import open_stream

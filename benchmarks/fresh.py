@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks.measure import Timing, quietly
+from benchmarks.quiet import Timing, quietly
 
 STATUS = Path("/proc/self/status")
 FIRST_PAIRS = 20_000

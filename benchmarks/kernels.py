@@ -8,8 +8,9 @@ import numpy as np
 from benchmarks import rivals
 from benchmarks.cores import CORES
 from benchmarks.corpus import Corpus
-from benchmarks.measure import Facts, Run, ceiling, interleaved
+from benchmarks.measure import Facts, ceiling, interleaved
 from benchmarks.ours import mechanism
+from benchmarks.quiet import Run
 from benchmarks.settings import MAX_ITEMS, Settings
 from dpsu.algorithms.base import CELLS_PER_SIGMA, OneRound
 from dpsu.algorithms.policy import PolicyMechanism

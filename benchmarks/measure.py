@@ -1,38 +1,20 @@
 """Repeated measurements in one run, so that figures are ratios and not seconds."""
 
-import os
 import random
 import statistics
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from benchmarks.quiet import Run, Timing, quietly
 from dpsu.compiled import kernel
 
 Facts = dict[str, Any]
 """What a section found, as JSON has it."""
 
-Run = Callable[[], object]
-
 SPINS = 60_000_000
-
-STAT, STOLEN = Path("/proc/stat"), 8
-"""Where Linux counts, and the column of what the host of a virtual machine took for others."""
-
-QUIET, TRIES = 0.02, 3
-"""The largest part of a measurement that the host may take before it is made again, and how often it is made at most."""
-
-
-class Timing(NamedTuple):
-    """One measurement: how long a run took, what part of that the host took for others, and what the run returned."""
-
-    seconds: float
-    stolen: float
-    value: Any = None
 
 
 def interleaved(contestants: Mapping[str, Run], repetitions: int) -> dict[str, Facts]:
@@ -53,29 +35,6 @@ def in_turns(contestants: Mapping[str, Run], repetitions: int) -> dict[str, list
         for name in turns.sample([*contestants], len(contestants)):
             timings[name].append(quietly(contestants[name]))
     return timings
-
-
-def quietly(run: Run) -> Timing:
-    """Time a run; if the host disturbs it, again, and of several the one that it disturbed least."""
-    timings = [_time(run)]
-    while timings[-1].stolen > QUIET and len(timings) < TRIES:
-        timings.append(_time(run))
-    return min(timings, key=lambda timing: timing.stolen)
-
-
-def _time(run: Run) -> Timing:
-    before, start = stolen_seconds(), time.perf_counter()
-    value = run()
-    seconds = time.perf_counter() - start
-    return Timing(seconds, (stolen_seconds() - before) / seconds, value)
-
-
-def stolen_seconds() -> float:
-    """How long this machine's processors, if they are virtual, have waited for real ones since it started."""
-    if not STAT.exists():
-        return 0.0
-    of_all_processors = STAT.read_text().splitlines()[0].split()
-    return int(of_all_processors[STOLEN]) / os.sysconf("SC_CLK_TCK")
 
 
 def summary(timings: Sequence[Timing]) -> Facts:

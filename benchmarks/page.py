@@ -7,7 +7,8 @@ from typing import Any
 from benchmarks import plots, prose
 from benchmarks.exhibits import TABLES
 from benchmarks.goals import Results, goals_table
-from benchmarks.measure import QUIET, TRIES, Facts
+from benchmarks.measure import Facts
+from benchmarks.quiet import QUIET, TRIES
 from benchmarks.settings import DELTA, EPSILON, MAX_ITEMS
 from benchmarks.stages import BOUND, CALIBRATE, COMPACT, ENCODE, SORT, UPDATE, WEIGH
 from benchmarks.tables import digits, size, whole

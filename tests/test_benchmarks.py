@@ -8,12 +8,13 @@ from types import SimpleNamespace
 
 import polars as pl
 import pytest
-from benchmarks import measure, rivals, stages
+from benchmarks import quiet, rivals, stages
 from benchmarks.__main__ import main
 from benchmarks.corpus import write_parts
 from benchmarks.goals import goals_table
-from benchmarks.measure import Timing, interleaved, summary
+from benchmarks.measure import interleaved, summary
 from benchmarks.page import SECTIONS, write_page
+from benchmarks.quiet import Timing
 from benchmarks.tables import Table, digits
 
 SMALL = ["--quick", "--users", "300", "--repetitions", "1"]
@@ -125,17 +126,17 @@ def test_what_the_host_disturbs_is_measured_again(
         clock[0] += disturbed[number] + 1
         return number
 
-    monkeypatch.setattr(measure, "stolen_seconds", lambda: taken[0])
-    monkeypatch.setattr(measure, "time", SimpleNamespace(perf_counter=lambda: clock[0]))
-    assert measure.quietly(run).value == kept
+    monkeypatch.setattr(quiet, "stolen_seconds", lambda: taken[0])
+    monkeypatch.setattr(quiet, "time", SimpleNamespace(perf_counter=lambda: clock[0]))
+    assert quiet.quietly(run).value == kept
     assert next(runs, 3) == (3 if disturbed[0] and disturbed[1] else 2 if disturbed[0] else 1)
 
 
 def test_stolen_time_is_what_the_kernel_counts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(measure, "STAT", tmp_path / "stat")
-    assert measure.stolen_seconds() == 0
+    monkeypatch.setattr(quiet, "STAT", tmp_path / "stat")
+    assert quiet.stolen_seconds() == 0
     (tmp_path / "stat").write_text("cpu  1 2 3 4 5 6 7 250 9 10\ncpu0 1 2 3 4 5 6 7 8 9 10\n")
-    assert measure.stolen_seconds() == 250 / os.sysconf("SC_CLK_TCK")
+    assert quiet.stolen_seconds() == 250 / os.sysconf("SC_CLK_TCK")
 
 
 def test_tables_are_markdown() -> None:
