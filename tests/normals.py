@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dpsu.noise import HALF_RANGE, _noisy_cells
+from dpsu.noise import _noisy_cells, centred
 
 
 def computed_normals(words):
@@ -10,6 +10,5 @@ def computed_normals(words):
     words = np.asarray(words, np.uint64)
     normals, widths, totals = np.zeros((3, words.size))
     cells, decided = np.zeros(words.size, np.int64), np.zeros(words.size, np.bool_)
-    centred = (words ^ HALF_RANGE).view(np.int64)
-    _noisy_cells(centred, totals, 1.0, 0.0, 1.0, 0.0, normals, widths, cells, decided)
+    _noisy_cells(*centred(words), totals, 1.0, 0.0, 1.0, 0.0, normals, widths, cells, decided)
     return normals, widths

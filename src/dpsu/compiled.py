@@ -54,6 +54,27 @@ def _prefetch_ir(typing: Any, array: Any, place: Any) -> Any:
 prefetch: Any = intrinsic(_prefetch_ir)
 
 
+def _chosen_ir(sign: str) -> Any:
+    """Of two numbers the one that compares so to the other, else the other: one instruction, where a branch has blocks."""
+
+    def choose(typing: Any, one: Any, other: Any) -> Any:
+        def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            if isinstance(one, types.Float):
+                wins = builder.fcmp_ordered(sign, *arguments)
+            else:
+                compare = builder.icmp_signed if one.signed else builder.icmp_unsigned
+                wins = compare(sign, *arguments)
+            return builder.select(wins, *arguments)
+
+        return one(one, one), build
+
+    return intrinsic(choose)
+
+
+smaller: Any = _chosen_ir("<")
+larger: Any = _chosen_ir(">")
+
+
 def _compiled(function: F, **options: Any) -> F:
     options |= {"no_cfunc_wrapper": True, "no_rewrites": True}
     compiled = numba.njit(cache=True, nogil=True, error_model="numpy", **options)(function)

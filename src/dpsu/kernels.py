@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsu.compiled import ZERO, allocating_kernel, formula, kernel, prefetch
+from dpsu.compiled import ZERO, allocating_kernel, formula, kernel, larger, prefetch, smaller
 
 Ints = NDArray[np.int64]
 Codes = NDArray[np.uint32]
@@ -40,10 +40,10 @@ def weigh_evenly(
 ) -> None:
     """A user with s items gives `table[s]` to each of them."""
     for user in range(indptr.size - 1):
-        row = items[indptr[user] : indptr[user + 1]]
-        weight = table[row.size]
-        for item in row:
-            totals[item] += weight
+        start, stop = indptr[user], indptr[user + 1]
+        weight = table[stop - start]
+        for k in range(start, stop):
+            totals[items[k]] += weight
 
 
 @kernel
@@ -68,14 +68,13 @@ def weigh_proportionally(
         budget = 1.0 - (row.size + 8) * 2.0**-53
         top, squares = 0.0, 0.0
         for k in range(row.size):
-            place = start + k + AHEAD
-            ahead = items[place if place < end else end]
+            ahead = items[smaller(start + k + AHEAD, end)]
             prefetch(values, ahead)
             prefetch(totals, ahead)
             share = values[row[k]]
             shares[k] = share
             squares += share * share
-            top = share if share > top else top
+            top = larger(share, top)
         scale = budget / math.sqrt(squares)
         if not ((squares > 2.0**-600) & (squares < 2.0**600) & (top * scale <= cap)):
             if top == 0.0:
@@ -95,12 +94,11 @@ def weigh_proportionally(
             capped_before = ZERO
             while scale > cap:
                 # The scale for which the squares of min(cap, scale * share) sum to budget^2, from below.
-                capped, squares = ZERO, 0.0
+                capped, squares = row.size, 0.0
                 for k in range(row.size):
-                    share = shares[k]
-                    is_capped = share * scale >= cap
-                    capped += is_capped
-                    squares += 0.0 if is_capped else share * share
+                    is_below = shares[k] * scale < cap
+                    capped -= is_below
+                    squares += is_below * (shares[k] * shares[k])
                 left_over = budget * budget - capped * cap * cap
                 if (capped == capped_before) | (left_over <= 0.0) | (squares <= 0.0):
                     break
@@ -108,8 +106,7 @@ def weigh_proportionally(
                 scale = budget * math.sqrt(left_over / squares)
         left = np.int64(1 << 60)
         for k in range(row.size):
-            share = shares[k] * scale
-            weight = np.int64((share if share < cap else cap) * 2.0**30)
+            weight = np.int64(smaller(shares[k] * scale, cap) * 2.0**30)
             totals[row[k]] += weight
             left -= weight * weight
             if left < 0:  # at once: the sum of many such squares could wrap around
@@ -127,8 +124,7 @@ def bell(totals: Floats, centre: float, width: float, tail: float, values: Float
     for k in range(totals.size):
         x = (totals[k] - centre) / width
         x *= 1.0 if x <= 0.0 else tail
-        value = 1.0 - 0.5 * x * x / 4096.0
-        value = value if value > 0.0 else 0.0
+        value = larger(1.0 - 0.5 * x * x / 4096.0, 0.0)
         for _ in range(12):
             value *= value
         values[k] = value
@@ -172,7 +168,7 @@ def _keep_open(
     block, end = before.size - 1, indptr[-1]
     count, row, rows, bound = ZERO, ZERO, ZERO, ZERO
     for begin in range(indptr[0], end, block):
-        pairs = items[begin : begin + block if begin + block < end else end]
+        pairs = items[begin : smaller(begin + block, end)]
         for k in range(pairs.size):
             item = pairs[k]
             kept[count] = item

@@ -16,7 +16,7 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from dpsu.compiled import ZERO, kernel
+from dpsu.compiled import kernel, smaller
 from dpsu.errors import InvalidArgument, TooLarge
 from dpsu.stream import Purpose, Stream
 
@@ -79,6 +79,8 @@ TAIL_DENOMINATOR = (
 )
 CENTRE = 0.425
 EDGE = math.floor(CENTRE * 2**64)
+CENTRE_START, CENTRE_SIZE = np.uint64(2**63 - EDGE + 1), np.uint64(2 * EDGE - 1)
+"""The uniform words whose quantile is central: less than EDGE from 2^63."""
 FARTHEST = 5.0
 
 
@@ -128,14 +130,17 @@ def gaussian_cells(
     step_low = float(step - Fraction(step_high))
     normals, widths = np.empty((2, len(words)))
     cells, decided = np.empty(len(words), np.int64), np.zeros(len(words), np.bool_)
-    centred = (words ^ HALF_RANGE).view(np.int64)
-    _noisy_cells(
-        centred, totals, step_high, step_low, float(spread), NORMAL_ERROR, normals, widths, cells, decided
-    )
+    steps = step_high, step_low, float(spread)
+    _noisy_cells(*centred(words), totals, *steps, NORMAL_ERROR, normals, widths, cells, decided)
     for i in np.flatnonzero(~decided):
         uniform = _Uniform(stream, purpose, round, digests[i], words[i])
         cells[i] = _settle_cell(uniform, Fraction(totals[i].item()) * step, spread)
     return cells
+
+
+def centred(words: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Uniform words less 2^63, and the places of those in the tails."""
+    return (words ^ HALF_RANGE).view(np.int64), np.flatnonzero(words - CENTRE_START >= CENTRE_SIZE)
 
 
 def keep(
@@ -295,6 +300,7 @@ _fused: Any = intrinsic(_fused_ir)
 @kernel
 def _noisy_cells(
     centred: Any,
+    outer: Any,
     totals: Any,
     step_high: Any,
     step_low: Any,
@@ -307,26 +313,21 @@ def _noisy_cells(
 ) -> None:
     """Nearest cells of total * step + spread * normal, and whether the error bound leaves no doubt.
 
-    `centred` are uniform words less 2^63; `normals` gets their normal quantiles, `widths` how far the bits of the uniform
-    that are still to come can move them.
+    `centred` are uniform words less 2^63, and `outer` the places of those in the tails; `normals` gets their normal
+    quantiles, `widths` how far the bits of the uniform that are still to come can move them.
     """
     # As if all were central, then the others, then the rounding: the first and the last loop become vector instructions.
-    # The others are looked for without a branch, and `cells` holds their places as long as it has nothing else to hold.
-    outer = ZERO
     for i in range(centred.size):
         q = (centred[i] + 0.5) * WORD
         normals[i] = q * _central_ratio(CENTRE * CENTRE - q * q)
         widths[i] = 8.0 * WORD
-    for i in range(centred.size):
-        cells[outer] = i
-        outer += (centred[i] <= -EDGE) | (centred[i] >= EDGE)
-    for k in range(outer):
-        i = cells[k]
+    for k in range(outer.size):
+        i = outer[k]
         word = centred[i]
-        tail = (((word if word < 0 else ~word) & LOW_63) + 0.5) * WORD
+        tail = ((smaller(word, ~word) & LOW_63) + 0.5) * WORD
         distance = math.sqrt(-math.log(tail))
         z = _tail_ratio(distance - 1.6)
-        normals[i] = z if word > 0 else -z
+        normals[i] = math.copysign(z, word)
         widths[i] = 2.0 * WORD / (tail * z) if distance <= FARTHEST else math.inf
     for i in range(centred.size):
         # A total is high + low; then the rounded product, and its rounding error in one operation that rounds nothing.

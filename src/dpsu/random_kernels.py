@@ -363,19 +363,19 @@ def _sample(
         # Between bounds of the last priority that is kept: priorities are spread evenly, so that about log2(size) steps part
         # the smallest from the others. If they tie there, the bounds meet at them.
         low, last = NONE, ALL
-        inside = row.size
-        while low < last and inside != max_items:
+        inside, below = row.size, ZERO
+        while (low < last) & (inside != max_items):
             middle = low + ((last - low) >> ONE)
             inside = ZERO
             for k in range(row.size):
                 inside += priorities[k] <= middle
             if inside < max_items:
                 low = middle + ONE
+                below = inside
             else:
                 last = middle
-        ties = max_items
-        for k in range(row.size):
-            ties -= priorities[k] < last
+        # Of those that equal the last there is room for so many beside the smaller ones: for all, unless the bounds met.
+        ties = max_items - below
         # Every item is written, and the place moves on past the kept ones only: a branch on a random bit costs more than a
         # wasted store.
         k, stop = ZERO, place + max_items

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsu.compiled import kernel, prefetch
+from dpsu.compiled import kernel, prefetch, smaller
 
 Codes = NDArray[np.uint32]
 Keys = NDArray[np.uint64]
@@ -46,8 +46,7 @@ def assign_codes(
     end, before = words - ONE, known
     size = np.uint64(codes.size)
     for base in range(start, size, np.uint64(places.size)):
-        stop = base + np.uint64(places.size)
-        stop = stop if stop < size else size
+        stop = smaller(base + np.uint64(places.size), size)
         # First where all keys of a block belong, then the block: the memory that it needs is on its way by then.
         for row in range(base, stop):
             x = keys[words * row] ^ seed
