@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numba.core import event
 
-from dpsu.compiled import kernel
+from dpsu.compiled import _uncollected, kernel, larger, smaller
 
 
 class Watch(event.Listener):
@@ -53,3 +53,42 @@ def test_the_collector_comes_back_after_a_failure(fill):
     with pytest.raises(numba.core.errors.TypingError):
         fill("no array")
     assert gc.isenabled()
+
+
+def test_the_collector_wakes_when_the_last_of_several_is_done():
+    with _uncollected:
+        with _uncollected:
+            assert not gc.isenabled()
+        assert not gc.isenabled()
+    assert gc.isenabled()
+
+
+@numba.njit
+def least_and_most(one, other):
+    return smaller(one, other), larger(one, other)
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        (-3, 5),
+        (5, -3),
+        (np.uint64(2**63), np.uint64(1)),
+        (np.uint64(1), np.uint64(2**63)),
+        (0.5, -0.25),
+        (-np.inf, 1.0),
+    ],
+)
+def test_the_smaller_and_the_larger_of_two(pair):
+    assert least_and_most(*pair) == (min(pair), max(pair))
+
+
+def test_of_a_number_and_no_number_the_second_is_chosen():
+    assert least_and_most(np.nan, 1.0) == (1.0, 1.0)
+    assert np.isnan(least_and_most(1.0, np.nan)).all()
+
+
+@pytest.mark.parametrize("pair", [(1, 0.5), (np.int32(7), 2**33), (np.uint64(5), -1)])
+def test_numbers_of_two_types_are_not_compared(pair):
+    with pytest.raises(numba.core.errors.TypingError, match="no common order"):
+        least_and_most(*pair)

@@ -9,11 +9,14 @@ import polars as pl
 import pytest
 
 import dpsu
+from dpsu.algorithms import calibrate, find
+from dpsu.algorithms.request import Request
 from dpsu.algorithms.weighted import even_rule
 from dpsu.engines import Rule, Walk, engine_for
 from dpsu.engines.local import LocalEngine
 from dpsu.errors import NullValues, TooLarge, UnsupportedType
 from dpsu.kernels import ONE, count_holders, l1_descent, weigh_proportionally
+from dpsu.sets import read_sets
 from dpsu.stream import Stream
 from spark.sessions import require_spark, session
 
@@ -84,7 +87,8 @@ class Bench:
 @pytest.fixture(params=["local", "threads", "spark"])
 def bench(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
     if request.param == "threads":
-        monkeypatch.setattr("dpsu.engines.local.FEWEST_PAIRS", 100)
+        for name, value in (("FEWEST_PAIRS", 100), ("FEWEST_ITEMS", 10), ("MOST_ITEMS", 30)):
+            monkeypatch.setattr(f"dpsu.engines.local.{name}", value)
     with Bench(request.param) as made:
         yield made
 
@@ -183,3 +187,53 @@ def test_nothing_comes_of_nothing(bench: Bench) -> None:
         release = dpsu.release(bench.frame(empty), user="user", item="item", epsilon=1.0, delta=1e-6)
     assert release.items == []
     assert release.to_polars().schema == {"item": pl.String}
+
+
+ALGORITHMS = [
+    "focused-gaussian",
+    "dp-sips",
+    "mad2r",
+    "weighted-gaussian",
+    "policy-gaussian",
+    "policy-laplace",
+]
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("max_items", [5, 1000])
+def test_threads_change_nothing_in_a_whole_selection(
+    algorithm: str, max_items: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With users divided from the first cut to the last compaction, and with some items left out before."""
+    mechanism = calibrate(find(algorithm), Request(3.0, 1e-2, max_items))
+    sets = read_sets(corpus(2000), user="user", item="item", stream=STREAM)
+    closed = np.arange(sets.n_items) % 7 == 0
+    monkeypatch.setattr("dpsu.engines.local.FEWEST_PAIRS", 50)
+    found = []
+    for threads in (1, 2, 7):
+        with LocalEngine(threads) as engine:
+            divided = engine.leave_out(sets, closed)
+            assert len(divided) == threads
+            found.append(mechanism.select(engine, divided, STREAM)["released"])
+    assert 0 < found[0].sum() < sets.n_items
+    assert not (found[0] & closed).any()
+    assert (found[0] == found[1]).all()
+    assert (found[0] == found[2]).all()
+
+
+def test_no_row_is_longer_than_it_says_and_what_is_held_stands_in_a_row(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("dpsu.engines.local.FEWEST_PAIRS", 50)
+    sets = read_sets(corpus(), user="user", item="item", stream=STREAM)
+    rng = np.random.default_rng(0)
+    with LocalEngine(3) as engine:
+        for max_items in (1000, 400, 5, 3):
+            rows = engine.bound(sets, max_items, STREAM)
+            for _ in range(4):
+                inside = np.concatenate([own.items[own.indptr[0] : own.indptr[-1]] for own in rows])
+                held = np.any([own.held for own in rows], axis=0)
+                assert np.flatnonzero(held).tolist() == np.unique(inside).tolist()
+                assert all(np.diff(own.indptr).max(initial=0) <= own.longest <= max_items for own in rows)
+                opened = rng.random(sets.n_items) < 0.7
+                rows = engine.bound(rows, max_items, STREAM, keep={"open": opened})

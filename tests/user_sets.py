@@ -8,15 +8,15 @@ from dpsu.sets.user_sets import Names
 
 
 def sets_of(rows, seed=0):
-    """Every user's ascending list of items, numbered from 0; digests are random."""
+    """Every user's ascending list of items, numbered from 0; digests are random, those of users in ascending order."""
     items = 1 + max((max(own) for own in rows), default=-1)
     digests = np.random.default_rng(seed).integers(0, 2**64, (len(rows) + items, 2), dtype=np.uint64)
     return UserSets(
         np.cumsum([0, *map(len, rows)]).astype(np.int64),
         np.array([item for own in rows for item in own], np.uint32),
-        digests[items:],
+        digests[items:][np.argsort(digests[items:, 0])],
         digests[:items],
-        Names(pl.DataFrame({"item": range(items)})),
+        Names(pl.DataFrame({"item": range(items)}), {"item": pl.Int64()}),
     )
 
 

@@ -3,12 +3,14 @@
 import gc
 from collections.abc import Callable
 from functools import wraps
+from threading import Lock
 from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
+from numba.core.errors import TypingError
 from numba.extending import intrinsic, register_jitable
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -58,6 +60,9 @@ def _chosen_ir(sign: str) -> Any:
     """Of two numbers the one that compares so to the other, else the other: one instruction, where a branch has blocks."""
 
     def choose(typing: Any, one: Any, other: Any) -> Any:
+        if one != other:
+            raise TypingError(f"{one} and {other} have no common order here")
+
         def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             if isinstance(one, types.Float):
                 wins = builder.fcmp_ordered(sign, *arguments)
@@ -75,24 +80,41 @@ smaller: Any = _chosen_ir("<")
 larger: Any = _chosen_ir(">")
 
 
+class _Uncollected:
+    """No garbage is looked for within: compilation makes a million small objects, and next to no garbage.
+
+    Threads that overlap count as one: the first puts the collector to rest, and the last wakes it if it was awake before.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._inside, self._awake = Lock(), 0, False
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if not self._inside:
+                self._awake = gc.isenabled()
+                gc.disable()
+            self._inside += 1
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._awake and not self._inside:
+                gc.enable()
+
+
+_uncollected = _Uncollected()
+
+
 def _compiled(function: F, **options: Any) -> F:
     options |= {"no_cfunc_wrapper": True, "no_rewrites": True}
     compiled = numba.njit(cache=True, nogil=True, error_model="numpy", **options)(function)
-    compiled.compile = _uncollected(compiled.compile)
-    return cast(F, compiled)
+    compile_one = compiled.compile
 
-
-def _uncollected(work: F) -> F:
-    """Let no garbage be looked for during `work`: compilation makes a million small objects, and next to no garbage."""
-
-    @wraps(work)
+    @wraps(compile_one)
     def alone(*given: Any, **named: Any) -> Any:
-        collecting = gc.isenabled()
-        gc.disable()
-        try:
-            return work(*given, **named)
-        finally:
-            if collecting:
-                gc.enable()
+        with _uncollected:
+            return compile_one(*given, **named)
 
-    return cast(F, alone)
+    compiled.compile = alone
+    return cast(F, compiled)

@@ -147,7 +147,7 @@ def exposed_users(mechanism, users, set_size, seed):
         np.arange(pairs, dtype=np.uint32),
         rng.integers(0, 2**64, (users, 2), dtype=np.uint64),
         rng.integers(0, 2**64, (pairs, 2), dtype=np.uint64),
-        Names(pl.DataFrame({"item": []})),
+        Names(pl.DataFrame({"item": []}), {"item": pl.Null()}),
     )
     released = mechanism.select(LocalEngine(threads=1), sets, Stream(rng.bytes(32)))["released"]
     return int(released.reshape(users, set_size).any(axis=1).sum())

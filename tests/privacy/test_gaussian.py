@@ -109,7 +109,7 @@ def test_threshold_leaves_new_items_within_delta(delta, max_items, weight):
     assert 0 <= mpf(gaussian.delta_new(sigma, threshold, max_items, weight)) / chance(threshold) - 1 < 1e-10
 
 
-@pytest.mark.parametrize("max_items", [1, 7, 1000, 54321])
+@pytest.mark.parametrize("max_items", [1, 7, 1000, 1024, 1025, 54321])
 @pytest.mark.parametrize("sigma", [0.05, 0.2, 1.0, 5.0])
 def test_the_search_over_t_finds_the_largest_of_all(sigma, max_items):
     t = np.arange(1.0, max_items + 1)

@@ -169,6 +169,8 @@ class LocalEngine:
             return sets
         pairs = len(sets.items)
         threads = max(1, min(self.threads, pairs // FEWEST_PAIRS))
+        first_words = sets.user_digests[:, 0]
+        assert (first_words[:-1] <= first_words[1:]).all() or threads == 1
         bounds = np.searchsorted(sets.indptr, np.linspace(0, pairs, threads + 1).astype(np.int64))
         bounds[-1] = len(sets.user_digests)
         held, longest = np.ones(len(sets.item_digests), np.bool_), longest_of(sets.indptr)

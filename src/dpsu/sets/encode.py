@@ -15,6 +15,7 @@ from polars import selectors as cs
 from dpsu.random_kernels import digest_bytes, digest_concatenated, digest_integers
 from dpsu.sets.columns import WHOLE
 from dpsu.sets.table import Codes, Keys, KeyTable
+from dpsu.sets.user_sets import Names
 from dpsu.sets.views import INLINE, padded, strings_of, views_of
 
 LOW_32 = np.uint64(0xFFFFFFFF)
@@ -28,7 +29,7 @@ class WholeColumn:
     """Integers, booleans, dates and times: the 64 bits of a value are its key."""
 
     def __init__(self, dtype: pl.DataType, seed: int) -> None:
-        self._dtype = dtype
+        self.dtype = dtype
         self._physical = pl.Series([], dtype=dtype).to_physical().dtype
         self._table = KeyTable(seed)
 
@@ -46,7 +47,7 @@ class WholeColumn:
         return np.repeat(self._encode(values[starts]), np.diff(starts, append=len(values)))
 
     def _encode(self, values: NDArray[Any]) -> Codes:
-        wide = np.uint64 if self._dtype == pl.UInt64 else np.int64
+        wide = np.uint64 if self.dtype == pl.UInt64 else np.int64
         return self._table.encode(values.astype(wide, copy=False).view(np.uint64))
 
     def absorb(self, other: "WholeColumn") -> Codes:
@@ -60,8 +61,8 @@ class WholeColumn:
     def names(self) -> pl.Series:
         """The distinct values in the type they came in, in the order of their codes."""
         keys = self._table.keys
-        wide = pl.Series(keys if self._dtype == pl.UInt64 else keys.view(np.int64))
-        return wide.cast(self._physical).cast(self._dtype)
+        wide = pl.Series(keys if self.dtype == pl.UInt64 else keys.view(np.int64))
+        return wide.cast(self._physical).cast(self.dtype)
 
 
 def bytes_of(text: pl.Series) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
@@ -78,25 +79,26 @@ class TextColumn:
     The key of a short string is its view, that is the string itself. The key of a longer one is a 64-bit hash, and every
     such row is checked: two values with one hash would be taken for one item, released for the holders of both. So it is
     compared with the value its code stands for; should that fail, the hash gets another seed. All strings are taken for
-    short ones, in views with nothing behind them, until one is not.
+    short ones, in views with nothing behind them, until one is not. Bytes are all that counts here: whether they are text is
+    asked when a name comes out.
     """
 
     def __init__(self, dtype: pl.DataType, seed: int) -> None:
         # A categorical type carries all its categories, released or not: strings come back instead.
         categorical = isinstance(dtype, pl.Categorical | pl.Enum) or dtype == pl.Null
-        self._dtype = pl.String() if categorical else dtype
+        self.dtype = pl.String() if categorical else dtype
         self._text = pl.Binary() if dtype == pl.Binary else pl.String()
         self._seed = seed
         self._long, self._pads = False, False
         self._table = KeyTable(seed, words=2)
-        self._long_strings = LongStrings(np.zeros(0, np.uint32), pl.Series([], dtype=self._text))
+        self._long_strings = LongStrings(np.zeros(0, np.uint32), pl.Series([], dtype=pl.Binary))
 
     def __len__(self) -> int:
         return len(self._table)
 
     def encode(self, column: pl.Series) -> Codes:
         """The codes of these values."""
-        text = column.cast(self._text)
+        text = column.cast(self._text).cast(pl.Binary)
         while True:
             known, taken_for = len(self._table), (self._long, self._pads)
             codes, rows, long, keys = self._number(text)
@@ -112,7 +114,7 @@ class TextColumn:
     def absorb(self, other: "TextColumn") -> Codes:
         """Take in the values of another column; the codes that they have here, in the order of those there."""
         if self._long or other._long:
-            return self.encode(other._strings(len(other)))
+            return self.encode(other.names())
         return self._table.encode(other._table.keys)
 
     def _number(self, text: pl.Series) -> tuple[Codes, NDArray[np.int64], "LongStrings", Keys]:
@@ -157,16 +159,15 @@ class TextColumn:
 
     def _strings(self, known: int) -> pl.Series:
         """The values of the first codes."""
-        strings = strings_of(self._table.keys[:known]).cast(self._text)
-        return self._long_strings.put_into(strings)
+        return self._long_strings.put_into(strings_of(self._table.keys[:known]))
 
     def digests(self, digest_key: Keys) -> Keys:
         """The digest of every distinct value, in the order of their codes."""
-        return digest_bytes(*bytes_of(self._strings(len(self))), digest_key)
+        return digest_bytes(*bytes_of(self.names()), digest_key)
 
     def names(self) -> pl.Series:
-        """The distinct values in the type they came in, in the order of their codes."""
-        return self._strings(len(self)).cast(self._dtype)
+        """The bytes of the distinct values, in the order of their codes."""
+        return self._strings(len(self))
 
 
 class LongStrings(NamedTuple):
@@ -245,15 +246,15 @@ class KeyEncoder:
             [digest[part] for digest, part in zip(digests, parts, strict=True)], self._digest_key
         )
 
-    def names(self, order: NDArray[np.int64]) -> pl.DataFrame:
-        """The columns of the keys with these codes."""
+    def names(self, order: NDArray[np.int64]) -> Names:
+        """The names of the keys with these codes."""
         parts = self._parts(order)
-        return pl.DataFrame(
-            [
-                encoder.names().gather(part).alias(column)
-                for (column, encoder), part in zip(self._columns.items(), parts, strict=True)
-            ]
-        )
+        columns = [
+            encoder.names().gather(part).alias(column)
+            for (column, encoder), part in zip(self._columns.items(), parts, strict=True)
+        ]
+        types = {column: encoder.dtype for column, encoder in self._columns.items()}
+        return Names(pl.DataFrame(columns), types)
 
     def _parts(self, codes: NDArray[np.int64]) -> list[NDArray[np.int64]]:
         """The code of each column in the keys with these codes."""

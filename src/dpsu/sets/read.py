@@ -25,7 +25,7 @@ from dpsu.sets.files import reading, scan_paths
 from dpsu.sets.frames import ITEM, USER, scan_collection, scan_frame
 from dpsu.sets.rows import Batch, group_by_user
 from dpsu.sets.table import Codes
-from dpsu.sets.user_sets import Digests, Names, UserSets, digest_order, places
+from dpsu.sets.user_sets import Digests, UserSets, digest_order, places
 from dpsu.stream import Stream
 
 BATCH_ROWS = 1 << 19
@@ -175,5 +175,5 @@ def _assemble(encoders: list[PairEncoder]) -> UserSets:
         row_items,
         users.digests.take(users.order, axis=0),
         items.digests.take(item_order, axis=0),
-        Names(item_names[0].names(item_order)),
+        item_names[0].names(item_order),
     )

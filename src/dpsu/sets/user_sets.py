@@ -8,16 +8,21 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from dpsu.errors import SourceError
 from dpsu.sets.table import Codes
 
 Digests = NDArray[np.uint64]
 
 
 class Names:
-    """What the items are called; private, like everything it has not been asked to decode for a release."""
+    """What the items are called; private, like everything it has not been asked to decode for a release.
 
-    def __init__(self, frame: pl.DataFrame) -> None:
+    Columns of `frame` may have the bytes of text instead, which is what other `types` than binary are made from.
+    """
+
+    def __init__(self, frame: pl.DataFrame, types: Mapping[str, pl.DataType]) -> None:
         self._frame = frame
+        self._types = types
 
     def __repr__(self) -> str:
         return "Names(<private>)"
@@ -38,8 +43,21 @@ class Names:
         `beside` are further columns, such as counts, with a value for each code.
         """
         further = [pl.Series(name, values) for name, values in (beside or {}).items()]
-        chosen = self._frame[codes].with_columns(further).sort(self.columns)
+        typed = [_typed(column, self._types[column.name]) for column in self._frame[codes]]
+        chosen = pl.DataFrame([*typed, *further]).sort(self.columns)
         return pl.DataFrame([_detached(column) for column in chosen])
+
+
+def _typed(column: pl.Series, dtype: pl.DataType) -> pl.Series:
+    """The column in its own type."""
+    if column.dtype == dtype:
+        return column
+    try:
+        return column.cast(pl.String).cast(dtype)
+    except pl.exceptions.PolarsError:
+        raise SourceError(
+            f"an item of the column {column.name!r} is not text: its bytes are not UTF-8. Read the column as binary."
+        ) from None
 
 
 def _detached(column: pl.Series) -> pl.Series:
