@@ -71,7 +71,7 @@ one core.
 {table}
 
 The last line is what two threads gain that do nothing but arithmetic, measured in turns with the others: how much of a
-second core the machine really gives."""
+second core the machine really gives. Two processors of a virtual machine may be two threads of one core."""
 
 NOISE = """## Noise
 
