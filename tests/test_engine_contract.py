@@ -87,7 +87,8 @@ class Bench:
 @pytest.fixture(params=["local", "threads", "spark"])
 def bench(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
     if request.param == "threads":
-        for name, value in (("FEWEST_PAIRS", 100), ("FEWEST_ITEMS", 10), ("MOST_ITEMS", 30)):
+        sizes = {"FEWEST_PAIRS": 100, "BLOCK_PAIRS": 40, "FEWEST_ITEMS": 10, "MOST_ITEMS": 30}
+        for name, value in sizes.items():
             monkeypatch.setattr(f"dpsu.engines.local.{name}", value)
     with Bench(request.param) as made:
         yield made
@@ -209,6 +210,7 @@ def test_threads_change_nothing_in_a_whole_selection(
     sets = read_sets(corpus(2000), user="user", item="item", stream=STREAM)
     closed = np.arange(sets.n_items) % 7 == 0
     monkeypatch.setattr("dpsu.engines.local.FEWEST_PAIRS", 50)
+    monkeypatch.setattr("dpsu.engines.local.BLOCK_PAIRS", 20)
     found = []
     for threads in (1, 2, 7):
         with LocalEngine(threads) as engine:

@@ -24,6 +24,9 @@ from dpsu.stream import Purpose, Stream
 FEWEST_PAIRS = 1 << 17
 """Of a thread: with fewer a second one costs more than it saves."""
 
+BLOCK_PAIRS = 1 << 16
+"""So many are weighed at a time by whoever is free."""
+
 FEWEST_ITEMS, MOST_ITEMS = 1 << 12, 1 << 15
 """Items of a slice: with fewer a second thread costs more than it saves, more do not fit into a processor's cache."""
 
@@ -109,17 +112,19 @@ class LocalEngine:
         return rows
 
     def weigh(self, rows: list[Rows], items: Columns, rule: Rule) -> Columns:
-        """Sum what users give, each thread over its own users into its own totals."""
+        """Sum what users give, each thread into its own totals; sums are exact, so it does not matter who adds what."""
         values = items[rule.reads] if rule.reads else NO_VALUES
+        waiting = iter([block for own in rows for block in _blocks(own)])
 
-        def total_of(own: Rows) -> NDArray[np.int64]:
-            totals = np.zeros(len(own.held), np.int64)
+        def total_of(thread: int) -> NDArray[np.int64]:
+            totals = np.zeros(len(rows[0].held), np.int64)
             room = np.empty(rule.table.shape[-1])
-            if rule.kernel(own.indptr, own.items, values, rule.table, totals, room):
-                raise ArithmeticError("the weights of a user exceed one budget")
+            for indptr, codes in waiting:  # whoever is free: one core is often slower than the other
+                if rule.kernel(indptr, codes, values, rule.table, totals, room):
+                    raise ArithmeticError("the weights of a user exceed one budget")
             return totals
 
-        total, *others = self._on_threads(total_of, rows)
+        total, *others = self._on_threads(total_of, list(range(len(rows))))
         for other in others:
             total += other
         return {**items, "total": total, "held": _held(rows)}
@@ -208,6 +213,13 @@ def _cut(rows: Rows, max_items: int, stream: Stream, round: int) -> Rows:
     keys = stream.words(Purpose.BOUND, round, rows.user_digests.take(long, axis=0), count=2)
     indptr, items = sample_rows(rows.indptr, rows.items, long, keys, rows.item_digests, max_items, held)
     return replace(rows, indptr=indptr, items=items, held=held, longest=max_items)
+
+
+def _blocks(rows: Rows) -> list[tuple[NDArray[np.int64], Codes]]:
+    """The rows in blocks of about so many pairs: slices of their bounds, and the items."""
+    starts = np.arange(rows.indptr[0], rows.indptr[-1], BLOCK_PAIRS)
+    cuts = np.unique(np.append(np.searchsorted(rows.indptr, starts), len(rows.indptr) - 1))
+    return [(rows.indptr[first : last + 1], rows.items) for first, last in pairwise(cuts)]
 
 
 def _held(rows: list[Rows]) -> NDArray[np.bool_]:
