@@ -8,6 +8,7 @@ largest distance. What it finds convicts a policy; finding nothing acquits nobod
 
 import importlib
 import math
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -165,6 +166,10 @@ class PolicyCheck:
         return "\n".join(lines)
 
 
+COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+"""What numba puts into its messages where the package colorama happens to be installed."""
+
+
 def check_policy(policy: PolicyLike, *, seconds: float = 20, seed: int = 0) -> PolicyCheck:
     """Search for `seconds` for databases and weights on which `policy` breaks what it promises.
 
@@ -176,7 +181,9 @@ def check_policy(policy: PolicyLike, *, seconds: float = 20, seed: int = 0) -> P
     try:
         return _search(policy, seconds, seed)
     except Exception as error:  # the update is the caller's code: whatever it raises is theirs to mend
-        lines = [line for line in str(error).splitlines() if not line.startswith("Failed in")]
+        lines = [
+            line for line in COLOURS.sub("", str(error)).splitlines() if not line.startswith("Failed in")
+        ]
         reason = lines[0] if lines else type(error).__name__
         raise InvalidArgument(
             f"the update of policy {policy.name!r} does not compile or run: {reason}. "
