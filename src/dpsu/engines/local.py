@@ -1,7 +1,7 @@
 """The engine of one machine: compressed rows, compiled loops, a thread per core."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -90,14 +90,14 @@ class LocalEngine:
 
     def require_users(self, sets: Sets, most: int) -> None:
         """Stop if there are more users than a calibration has paid for."""
-        if sum(len(rows.user_digests) for rows in self._rows_of(sets)) > most:
+        if sum(len(part.user_digests) for part in _parts_of(sets)) > most:
             raise TooLarge(
                 f"there are more than {most} users, for which this algorithm's rounding is not accounted; use another one."
             )
 
     def items(self, sets: Sets) -> Columns:
         """One row per item of the union, with its digest."""
-        return {"digest": self._rows_of(sets)[0].item_digests}
+        return {"digest": _parts_of(sets)[0].item_digests}
 
     def bound(
         self, sets: Sets, max_items: int, stream: Stream, *, round: int = 0, keep: Columns | None = None
@@ -175,7 +175,7 @@ class LocalEngine:
         pairs = len(sets.items)
         threads = max(1, min(self.threads, pairs // FEWEST_PAIRS))
         first_words = sets.user_digests[:, 0]
-        assert (first_words[:-1] <= first_words[1:]).all() or threads == 1
+        assert threads == 1 or (first_words[:-1] <= first_words[1:]).all()
         bounds = np.searchsorted(sets.indptr, np.linspace(0, pairs, threads + 1).astype(np.int64))
         bounds[-1] = len(sets.user_digests)
         held, longest = np.ones(len(sets.item_digests), np.bool_), longest_of(sets.indptr)
@@ -193,6 +193,11 @@ class LocalEngine:
 
     def _on_threads(self, work: Callable[[Any], Any], parts: list[Any]) -> list[Any]:
         return list(self._pool.map(work, parts) if len(parts) > 1 else map(work, parts))
+
+
+def _parts_of(sets: Sets) -> Sequence[UserSets | Rows]:
+    """What was read, or its parts, to ask for digests: nothing is divided for that."""
+    return sets if isinstance(sets, list) else [sets]
 
 
 def longest_of(indptr: NDArray[np.int64]) -> int:
