@@ -205,7 +205,7 @@ def simulate(mechanism: FocusedGaussian, sets: UserSets, seed: int) -> int:
     unheld = closed.sum()
     for r, share in enumerate(boundary.shares):
         total = np.zeros(size, np.int64)
-        weigh_proportionally(indptr, items, priority, boundary.caps, total, room)
+        weigh_proportionally(len(indptr) - 1, indptr, items, priority, boundary.caps, total, room)
         noisy += total * (share / ONE) + boundary.scales[r] * rng.standard_normal(size)
         closed |= noisy > boundary.thresholds[r]
         indptr, items, _ = keep_open(indptr, items, ~closed)

@@ -1,11 +1,15 @@
-"""How loops are compiled: without looking for garbage meanwhile, and nobody's collector stays off after it."""
+"""How loops are compiled: nobody's collector stays off after it, and none of them writes beside its arrays."""
 
 import gc
+import subprocess
+import sys
+from pathlib import Path
 
 import numba
 import numpy as np
 import pytest
 from numba.core import event
+from numpy.typing import NDArray
 
 from dpsu.compiled import _uncollected, kernel, larger, smaller
 
@@ -28,8 +32,8 @@ def fill(tmp_path, monkeypatch):
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
 
     @kernel
-    def numbers(values):
-        for k in range(values.size):
+    def numbers(size: int, values: NDArray[np.float64]) -> None:
+        for k in range(size):
             values[k] = k
 
     return numbers
@@ -40,18 +44,19 @@ def test_the_collector_rests_while_a_loop_is_compiled(fill, before):
     values, watch = np.zeros(3), Watch()
     (gc.enable if before else gc.disable)()
     try:
-        with event.install_listener("numba:compile", watch):
-            fill(values)
+        with event.install_listener("numba:run_pass", watch):
+            fill(3, values)
         assert gc.isenabled() is before
     finally:
         gc.enable()
-    assert watch.collecting == [False]
+    assert watch.collecting
+    assert not any(watch.collecting)
     assert values.tolist() == [0, 1, 2]
 
 
 def test_the_collector_comes_back_after_a_failure(fill):
     with pytest.raises(numba.core.errors.TypingError):
-        fill("no array")
+        fill(np.zeros(1), np.zeros(3))
     assert gc.isenabled()
 
 
@@ -92,3 +97,54 @@ def test_of_a_number_and_no_number_the_second_is_chosen():
 def test_numbers_of_two_types_are_not_compared(pair):
     with pytest.raises(numba.core.errors.TypingError, match="no common order"):
         least_and_most(*pair)
+
+
+def test_arrays_with_gaps_are_refused(fill):
+    with pytest.raises(TypeError, match="without gaps"):
+        fill(3, np.zeros(6)[::2])
+
+
+def test_every_kind_of_numbers_has_its_own_loop(fill):
+    floats, words = np.zeros(3), np.zeros(3, np.uint8)
+    fill(3, floats)
+    fill(3, words)
+    assert floats.tolist() == words.tolist() == [0, 1, 2]
+
+
+TESTS = Path(__file__).parent
+LOOPS = [
+    "test_kernels.py",
+    "test_stream.py",
+    "test_noise.py",
+    "sets/test_encoding.py",
+    "sets/test_rows.py",
+    "test_engine_contract.py",
+]
+
+
+def test_no_loop_writes_beside_its_arrays():
+    tests = [str(TESTS / name) for name in LOOPS]
+    run = [sys.executable, "-m", "pytest", "-q", "-p", "fences", "-p", "no:xdist", *tests]
+    found = subprocess.run(run, capture_output=True, text=True, cwd=TESTS)
+    assert found.returncode == 0, found.stdout
+
+
+CLUMSY = """
+import numpy as np
+from dpsu.compiled import kernel
+
+@kernel
+def clumsy(size: int, values: np.ndarray) -> None:
+    for k in range(size + 1):
+        values[k] = k
+
+def test_clumsy():
+    clumsy(3, np.zeros(3))
+"""
+
+
+def test_a_loop_that_does_is_found(tmp_path):
+    (tmp_path / "test_clumsy.py").write_text(CLUMSY)
+    run = [sys.executable, "-m", "pytest", "-q", "-p", "fences", "-p", "no:xdist", str(tmp_path)]
+    found = subprocess.run(run, capture_output=True, text=True, cwd=TESTS)
+    assert "clumsy writes beside its arrays" in found.stdout

@@ -37,8 +37,8 @@ def weigh(rule, sets, *, values=NO_VALUES, table=NO_TABLE, split=0):
     indptr, items = rows_of(sets)
     totals = np.zeros(ITEMS, np.int64)
     room = np.empty(ITEMS)
-    assert not rule(indptr[: split + 1], items, values, table, totals, room)
-    assert not rule(indptr[split:], items, values, table, totals, room)
+    assert not rule(split, indptr[: split + 1], items, values, table, totals, room)
+    assert not rule(len(sets) - split, indptr[split:], items, values, table, totals, room)
     return as_dict(totals, sets)
 
 
@@ -101,7 +101,7 @@ def test_proportional_weights_survive_tiny_and_huge_values(size, values):
     totals = np.zeros(size, np.int64)
     indptr, items = np.array([0, size]), np.arange(size, dtype=np.uint32)
     caps, room = np.ones(size + 1), np.empty(size)
-    assert not kernels.weigh_proportionally(indptr, items, np.full(size, values), caps, totals, room)
+    assert not kernels.weigh_proportionally(1, indptr, items, np.full(size, values), caps, totals, room)
     assert (np.abs(totals - ONE / math.sqrt(size)) <= 2).all()
 
 

@@ -123,7 +123,7 @@ def test_cells_of_any_total_and_word_equal_ideal_arithmetic(total, word, unit, s
 def test_the_tails_begin_where_the_centre_ends():
     middle = 2**63
     words = [0, middle - EDGE, middle - EDGE + 1, middle, middle + EDGE - 1, middle + EDGE, 2**64 - 1]
-    numbers, outer = centred(np.array(words, np.uint64))
+    _, numbers, _, outer = centred(np.array(words, np.uint64))
     assert numbers.tolist() == [word - middle for word in words]
     assert outer.tolist() == [0, 1, 5, 6]
 

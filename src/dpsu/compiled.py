@@ -2,6 +2,7 @@
 
 import gc
 from collections.abc import Callable
+from ctypes import CFUNCTYPE, c_double, c_int64, c_uint64, c_void_p
 from functools import wraps
 from threading import Lock
 from typing import Any, TypeVar, cast
@@ -11,26 +12,54 @@ import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
 from numba.core.errors import TypingError
-from numba.extending import intrinsic, register_jitable
+from numba.extending import intrinsic, overload, register_jitable
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+IEEE: Any = {"error_model": "numpy"}
+"""No `fastmath`: the error bounds of the noise and the budget of a user's weights rest on IEEE rounding."""
+
+BARE: Any = {**IEEE, "no_rewrites": True, "_nrt": False}
+ARRAYS: Any = {**IEEE, "no_rewrites": True, "no_cfunc_wrapper": True, "nogil": True}
+"""What loops do without (array expressions, memory of their own, calls from C) is left out: it takes time to compile."""
 
 ZERO: Any = np.int64(0)
 """Where counting begins: a bare 0 has a type of its own to the compiler, which goes over all types once more to drop it."""
 
 
 def kernel(function: F) -> F:
-    """Compile `function`, which only fills arrays that it is given, on first use; later processes load it from the cache.
+    """Compile `function`, which only fills memory that it is given, on first use; later processes load it from the cache.
 
-    No `fastmath`: the error bounds of the noise and the budget of a user's weights rest on IEEE rounding. What a loop over
-    arrays does not need (calls from C, array expressions, memory of its own) is left out: the first release waits for it.
+    Arrays arrive in it as bare pointers: they are indexed from 0 on, and their sizes are said beside. With all that numba
+    knows of arrays it would compile half as long again, and the first release waits for it.
     """
-    return _compiled(function, _nrt=False)
+    variants: dict[tuple[Any, ...], Callable[..., Any]] = {}
+
+    @wraps(function)
+    def call(*given: Any) -> Any:
+        kinds, passed = zip(*map(_passed, given), strict=True)
+        if kinds not in variants:
+            with _compiling:  # threads that come together wait for the first
+                if kinds not in variants:
+                    variants[kinds] = _c_function(function, kinds)
+        return variants[kinds](*passed)
+
+    overload(call, jit_options=IEEE, strict=False)(lambda *given: function)
+    return cast(F, call)
 
 
-def allocating_kernel(function: F) -> F:
-    """As `kernel`, for a function that makes arrays or raises; it takes longer to compile."""
-    return _compiled(function)
+def array_kernel(function: F) -> F:
+    """As `kernel`, for a function that needs whole arrays: makes some, or may raise."""
+    compiled = numba.njit(cache=True, **ARRAYS)(function)
+    compile_one = compiled.compile
+
+    @wraps(compile_one)
+    def alone(*given: Any, **named: Any) -> Any:
+        with _uncollected:
+            return compile_one(*given, **named)
+
+    compiled.compile = alone
+    return cast(F, compiled)
 
 
 def formula(function: F) -> F:
@@ -38,13 +67,21 @@ def formula(function: F) -> F:
     return register_jitable(function)
 
 
+def data_ir(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+    """Where the elements are: kernels get pointers, but arrays if compiled code calls them."""
+    return (
+        value if isinstance(kind, types.CPointer) else context.make_array(kind)(context, builder, value).data
+    )
+
+
 def _prefetch_ir(typing: Any, array: Any, place: Any) -> Any:
     """Ask for the memory of `array[place]`; no effect but on time."""
     byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
-        place = builder.bitcast(builder.gep(data, [arguments[1]]), byte)
+        place = builder.bitcast(
+            builder.gep(data_ir(context, builder, array, arguments[0]), [arguments[1]]), byte
+        )
         kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
         ask = builder.module.declare_intrinsic("llvm.prefetch", [byte], kind)
         builder.call(ask, [place, number(0), number(3), number(1)])
@@ -104,17 +141,40 @@ class _Uncollected:
 
 
 _uncollected = _Uncollected()
+_compiling = Lock()
 
 
-def _compiled(function: F, **options: Any) -> F:
-    options |= {"no_cfunc_wrapper": True, "no_rewrites": True}
-    compiled = numba.njit(cache=True, nogil=True, error_model="numpy", **options)(function)
-    compile_one = compiled.compile
+def _passed(value: Any) -> tuple[Any, int | float]:
+    """The kind of an argument, and what a function of C gets for it."""
+    if isinstance(value, np.ndarray):
+        if not value.flags.c_contiguous:
+            raise TypeError("a compiled loop takes arrays without gaps")
+        return value.dtype, value.ctypes.data
+    if isinstance(value, float):
+        return float, value
+    return np.uint64 if isinstance(value, np.uint64) else int, int(value)
 
-    @wraps(compile_one)
-    def alone(*given: Any, **named: Any) -> Any:
-        with _uncollected:
-            return compile_one(*given, **named)
 
-    compiled.compile = alone
-    return cast(F, compiled)
+NUMBERS: dict[Any, Any] = {
+    int: (types.int64, c_int64),
+    np.uint64: (types.uint64, c_uint64),
+    float: (types.float64, c_double),
+}
+"""Numbers to the compiler, and in C."""
+
+
+def _c_function(function: Any, kinds: tuple[Any, ...]) -> Callable[..., Any]:
+    """The function for arguments of these kinds, without the interpreter's lock while it runs."""
+    arguments = [NUMBERS.get(kind) or (_pointer_to(kind), c_void_p) for kind in kinds]
+    result = (types.void, None) if function.__annotations__["return"] is None else NUMBERS[int]
+    compiler_types, c_types = zip(*arguments, strict=True)
+    with _uncollected:
+        compiled = numba.cfunc(result[0](*compiler_types), cache=True, **BARE)(function)
+    entry: Any = CFUNCTYPE(result[1], *c_types)(cast(int, compiled.address))
+    entry.compiled = compiled  # the code lives as long as this
+    return cast(Callable[..., Any], entry)
+
+
+def _pointer_to(dtype: Any) -> Any:
+    """To elements of an array; the compiler has bits for booleans, arrays have bytes."""
+    return types.CPointer(types.uint8 if dtype == np.bool_ else numba.from_dtype(dtype))  # type: ignore[no-untyped-call]

@@ -1,8 +1,8 @@
 """Compiled loops over user sets: arrays in, arrays out.
 
-A user's row is `items[indptr[user]:indptr[user + 1]]`, item numbers without repeats in the order of the items' digests;
-they are unsigned, since a compiled index of either sign is checked for being negative. Rules for weights add integers, so
-sums are exact and neither threads nor the order of users can change them. They get room for one row, `shares`.
+A user's row is `items[indptr[user]:indptr[user + 1]]`, item numbers without repeats in the order of the items' digests.
+Rules for weights add integers, so sums are exact and neither threads nor the order of users can change them. They are told
+how many `users` there are, and get room for one row, `shares`.
 """
 
 import math
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsu.compiled import ZERO, allocating_kernel, formula, kernel, larger, prefetch, smaller
+from dpsu.compiled import ZERO, array_kernel, formula, kernel, larger, prefetch, smaller
 
 Ints = NDArray[np.int64]
 Codes = NDArray[np.uint32]
@@ -31,6 +31,7 @@ AHEAD = 32
 
 @kernel
 def weigh_evenly(
+    users: int,
     indptr: Ints,
     items: Codes,
     values: Floats,
@@ -39,7 +40,7 @@ def weigh_evenly(
     shares: Floats,
 ) -> None:
     """A user with s items gives `table[s]` to each of them."""
-    for user in range(indptr.size - 1):
+    for user in range(users):
         start, stop = indptr[user], indptr[user + 1]
         weight = table[stop - start]
         for k in range(start, stop):
@@ -48,6 +49,7 @@ def weigh_evenly(
 
 @kernel
 def weigh_proportionally(
+    users: int,
     indptr: Ints,
     items: Codes,
     values: Floats,
@@ -59,19 +61,19 @@ def weigh_proportionally(
 
     What the cap cuts off goes to the user's other items. True if a user's weights exceeded one budget, which must not be.
     """
-    end = items.size - 1
-    for user in range(indptr.size - 1):
+    end = indptr[users] - 1
+    for user in range(users):
         start = indptr[user]
-        row = items[start : indptr[user + 1]]
-        cap = table[row.size]
+        size = indptr[user + 1] - start
+        cap = table[size]
         # The sum of n squares and the root err by less than (n + 8) 2^-53; rounding weights down covers the rest.
-        budget = 1.0 - (row.size + 8) * 2.0**-53
+        budget = 1.0 - (size + 8) * 2.0**-53
         top, squares = 0.0, 0.0
-        for k in range(row.size):
+        for k in range(size):
             ahead = items[smaller(start + k + AHEAD, end)]
             prefetch(values, ahead)
             prefetch(totals, ahead)
-            share = values[row[k]]
+            share = values[items[start + k]]
             shares[k] = share
             squares += share * share
             top = larger(share, top)
@@ -85,7 +87,7 @@ def weigh_proportionally(
             lift = 1.0 if top > 1e-150 else 2.0**600
             inverse = 1.0 / (top * lift)
             squares = 0.0
-            for k in range(row.size):
+            for k in range(size):
                 share = (shares[k] * lift) * inverse
                 share = share if share > 2.0**-400 else 0.0
                 shares[k] = share
@@ -94,8 +96,8 @@ def weigh_proportionally(
             capped_before = ZERO
             while scale > cap:
                 # The scale for which the squares of min(cap, scale * share) sum to budget^2, from below.
-                capped, squares = row.size, 0.0
-                for k in range(row.size):
+                capped, squares = size, 0.0
+                for k in range(size):
                     is_below = shares[k] * scale < cap
                     capped -= is_below
                     squares += is_below * (shares[k] * shares[k])
@@ -105,9 +107,9 @@ def weigh_proportionally(
                 capped_before = capped
                 scale = budget * math.sqrt(left_over / squares)
         left = np.int64(1 << 60)
-        for k in range(row.size):
+        for k in range(size):
             weight = np.int64(smaller(shares[k] * scale, cap) * 2.0**30)
-            totals[row[k]] += weight
+            totals[items[start + k]] += weight
             left -= weight * weight
             if left < 0:  # at once: the sum of many such squares could wrap around
                 return True
@@ -115,13 +117,13 @@ def weigh_proportionally(
 
 
 @kernel
-def bell(totals: Floats, centre: float, width: float, tail: float, values: Floats) -> None:
+def bell(size: int, totals: Floats, centre: float, width: float, tail: float, values: Floats) -> None:
     """Fill `values` with exp(-x^2 / 2) for x = (total - centre) / width below the centre, for tail * x above it.
 
     As a limit, (1 - y / 2^12)^(2^12): basic operations round alike on every machine and in every place of an array,
     which library exponentials need not, and an item's value must be a function of its own total alone.
     """
-    for k in range(totals.size):
+    for k in range(size):
         x = (totals[k] - centre) / width
         x *= 1.0 if x <= 0.0 else tail
         value = larger(1.0 - 0.5 * x * x / 4096.0, 0.0)
@@ -132,6 +134,7 @@ def bell(totals: Floats, centre: float, width: float, tail: float, values: Float
 
 @kernel
 def count_holders(
+    users: int,
     indptr: Ints,
     items: Codes,
     values: Floats,
@@ -140,8 +143,8 @@ def count_holders(
     shares: Floats,
 ) -> None:
     """Every user counts once for each of their items."""
-    for item in items[indptr[0] : indptr[-1]]:
-        totals[item] += 1
+    for k in range(indptr[0], indptr[users]):
+        totals[items[k]] += 1
 
 
 @formula
@@ -152,32 +155,40 @@ def keep_open(indptr: Ints, items: Codes, opened: Bools) -> tuple[Ints, Codes, I
     """
     bounds, busy = np.zeros_like(indptr), np.empty_like(indptr)
     kept, before = np.empty(indptr[-1] - indptr[0] + 1, items.dtype), np.empty(BLOCK + 1, np.int64)
-    rows = _keep_open(indptr, items, opened, bounds, kept, busy, before)
+    rows = _keep_open(indptr.size - 1, indptr, items, opened, bounds, kept, busy, before.size - 1, before)
     return bounds[: rows + 1], kept[: bounds[rows]], busy[:rows]
 
 
 @kernel
 def _keep_open(
-    indptr: Ints, items: Codes, opened: Bools, bounds: Ints, kept: Codes, busy: Ints, before: Ints
+    users: int,
+    indptr: Ints,
+    items: Codes,
+    opened: Bools,
+    bounds: Ints,
+    kept: Codes,
+    busy: Ints,
+    block: int,
+    before: Ints,
 ) -> Any:
     """Fill `kept`, which has one place more than can be needed, and count with `before`: open items before each of a block.
 
     Every item is written, and counted if it is open; so it is with the ends of rows in `bounds` and with their numbers in
     `busy`. Rows that end in a block come after its items, since most are short: a loop for each would often end unforeseen.
     """
-    block, end = before.size - 1, indptr[-1]
+    end = indptr[users]
     count, row, rows, bound = ZERO, ZERO, ZERO, ZERO
     for begin in range(indptr[0], end, block):
-        pairs = items[begin : smaller(begin + block, end)]
-        for k in range(pairs.size):
-            item = pairs[k]
+        size = smaller(begin + block, end) - begin
+        for k in range(size):
+            item = items[begin + k]
             kept[count] = item
             before[k] = count
             count += opened[item]
-        before[pairs.size] = count
-        while row < indptr.size - 1:
+        before[size] = count
+        while row < users:
             place = indptr[row + 1] - begin
-            if place > pairs.size:
+            if place > size:
                 break
             busy[rows] = row
             rows += before[place] > bound
@@ -187,7 +198,7 @@ def _keep_open(
     return rows
 
 
-@allocating_kernel
+@array_kernel
 def l1_descent(indptr: Ints, items: Codes, order: Ints, cutoff: int, budget: int, weights: Ints) -> None:
     """Users in `order` raise their items towards the cutoff at one common pace until the budget is spent.
 
@@ -236,7 +247,7 @@ def divided(whole: int, parts: int) -> int:
     return int(np.float64(whole) / np.float64(parts))
 
 
-@kernel
+@array_kernel
 def l2_descent(
     indptr: Ints, items: Codes, order: Ints, cutoff: float, budget: float, weights: Floats
 ) -> None:
@@ -253,7 +264,7 @@ def l2_descent(
             weights[item] = weight + step * (cutoff - weight)
 
 
-@allocating_kernel
+@array_kernel
 def l1_descent_in_l2(
     indptr: Ints, items: Codes, order: Ints, cutoff: float, budget: float, weights: Floats
 ) -> None:
@@ -303,4 +314,4 @@ def longest_row(indptr: Ints) -> int:
 
 
 Kernel = Any
-"""A compiled rule for weights: (indptr, items, values, table, totals, shares), adding to `totals`."""
+"""A compiled rule for weights: (users, indptr, items, values, table, totals, shares), adding to `totals`."""

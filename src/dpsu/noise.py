@@ -138,9 +138,10 @@ def gaussian_cells(
     return cells
 
 
-def centred(words: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Uniform words less 2^63, and the places of those in the tails."""
-    return (words ^ HALF_RANGE).view(np.int64), np.flatnonzero(words - CENTRE_START >= CENTRE_SIZE)
+def centred(words: NDArray[np.uint64]) -> tuple[int, NDArray[np.int64], int, NDArray[np.int64]]:
+    """Uniform words less 2^63, and the places of those in the tails; the number of either before it."""
+    outer = np.flatnonzero(words - CENTRE_START >= CENTRE_SIZE)
+    return len(words), (words ^ HALF_RANGE).view(np.int64), len(outer), outer
 
 
 def keep(
@@ -151,7 +152,7 @@ def keep(
     words = stream.words(Purpose.KEEP, round, digests)
     slack = KEEP_ERROR * (1.0 + curve.epsilon * curve.midpoint)
     kept, decided = np.empty(len(words), np.bool_), np.empty(len(words), np.bool_)
-    _toss(words, totals, unit, curve.epsilon, curve.kappa, curve.midpoint, slack, kept, decided)
+    _toss(len(words), words, totals, unit, curve.epsilon, curve.kappa, curve.midpoint, slack, kept, decided)
     for i in np.flatnonzero(~decided):
         uniform = _Uniform(stream, Purpose.KEEP, round, digests[i], words[i])
         kept[i] = _settle_coin(uniform, curve, Fraction(unit) * Fraction(totals[i].item()))
@@ -297,9 +298,23 @@ def _fused_ir(typing: Any, a: Any, b: Any, c: Any) -> Any:
 _fused: Any = intrinsic(_fused_ir)
 
 
+def _converted_ir(typing: Any, value: Any, model: Any) -> Any:
+    """The value as a number of the model's type."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return context.cast(builder, arguments[0], value, model)
+
+    return model(value, model), build
+
+
+_converted: Any = intrinsic(_converted_ir)
+
+
 @kernel
 def _noisy_cells(
+    size: Any,
     centred: Any,
+    tails: Any,
     outer: Any,
     totals: Any,
     step_high: Any,
@@ -313,15 +328,15 @@ def _noisy_cells(
 ) -> None:
     """Nearest cells of total * step + spread * normal, and whether the error bound leaves no doubt.
 
-    `centred` are uniform words less 2^63, and `outer` the places of those in the tails; `normals` gets their normal
+    `centred` are uniform words less 2^63, and `outer` the places of those in the `tails`; `normals` gets their normal
     quantiles, `widths` how far the bits of the uniform that are still to come can move them.
     """
     # As if all were central, then the others, then the rounding: the first and the last loop become vector instructions.
-    for i in range(centred.size):
+    for i in range(size):
         q = (centred[i] + 0.5) * WORD
         normals[i] = q * _central_ratio(CENTRE * CENTRE - q * q)
         widths[i] = 8.0 * WORD
-    for k in range(outer.size):
+    for k in range(tails):
         i = outer[k]
         word = centred[i]
         tail = ((smaller(word, ~word) & LOW_63) + 0.5) * WORD
@@ -329,10 +344,10 @@ def _noisy_cells(
         z = _tail_ratio(distance - 1.6)
         normals[i] = math.copysign(z, word)
         widths[i] = 2.0 * WORD / (tail * z) if distance <= FARTHEST else math.inf
-    for i in range(centred.size):
+    for i in range(size):
         # A total is high + low; then the rounded product, and its rounding error in one operation that rounds nothing.
         high = np.float64(totals[i])
-        low = np.float64(totals[i] - totals.dtype.type(high))
+        low = np.float64(totals[i] - _converted(high, totals[i]))
         centre = high * step_high
         rest = _fused(high, step_high, -centre) + (high * step_low + low * step_high)
         # The rounded sum and its rounding error (Knuth).
@@ -353,6 +368,7 @@ def _noisy_cells(
 
 @kernel
 def _toss(
+    size: Any,
     words: Any,
     totals: Any,
     unit: Any,
@@ -364,7 +380,7 @@ def _toss(
     decided: Any,
 ) -> None:
     """Whether each uniform is below its curve, and whether the error bound leaves no doubt about it."""
-    for i in range(words.shape[0]):
+    for i in range(size):
         above = unit * np.float64(totals[i]) - midpoint
         probability = max(0.0, 0.5 + (kappa + 0.5) * math.expm1(-epsilon * abs(above)))
         if above > 0.0:

@@ -53,40 +53,54 @@ def _spread(builder: Any, lanes: Any, value: Any) -> Any:
     return builder.shuffle_vector(first, first, everywhere)
 
 
-def _chacha_ir(typing: Any, start: Any, addresses: Any, base: Any, first: Any, words: Any) -> Any:
-    """The blocks at LANES rows of `addresses` from `base` on; their 64-bit words from `first` on go to the rows of `words`.
+def _rotated(builder: Any, value: Any, left: int) -> Any:
+    """The word, or every lane of the vector, turned to the left by so many bits: one instruction to the compiler."""
+    kind = value.type
+    name = (
+        f"llvm.fshl.v{kind.count}i{kind.element.width}"
+        if isinstance(kind, ir.VectorType)
+        else f"llvm.fshl.i{kind.width}"
+    )
+    function = ir.FunctionType(kind, [kind] * 3)
+    shift = cgutils.get_or_insert_function(builder.module, function, name)  # type: ignore[no-untyped-call]
+    return builder.call(shift, [value, value, _splat(kind, left)])
 
-    A row of `words` has a word of every address, in two halves. Lanes beyond the end repeat the last address. Written in
-    the compiler's own terms because it does not find the vectors in a loop over lanes, and takes seconds to find that out.
+
+def _chacha_ir(
+    typing: Any,
+    size: Any,
+    start: Any,
+    addresses: Any,
+    base: Any,
+    first: Any,
+    count: Any,
+    width: Any,
+    words: Any,
+) -> Any:
+    """The blocks at LANES of `size` rows of `addresses` from `base` on; of each, `count` 64-bit words from `first` on.
+
+    They go to the rows of `words`, a row for each, of `width` words, which is a multiple of LANES. Written in the compiler's
+    own terms because it does not find the vectors in a loop over lanes, and takes seconds to find that out.
     """
     word, index = ir.IntType(32), ir.IntType(64)
     lanes = ir.VectorType(word, LANES)
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        constants, places, output = (
-            context.make_array(signature.args[k])(context, builder, arguments[k]) for k in (0, 1, 4)
-        )
-        base, first = arguments[2], arguments[3]
-        width = builder.extract_value(output.shape, 1)
-        final = builder.sub(builder.extract_value(places.shape, 0), index(1))
-        rows_of_lanes = []
-        for lane in range(LANES):
-            row = builder.add(base, index(lane))
-            rows_of_lanes.append(builder.select(builder.icmp_signed("<", row, final), row, final))
-
-        def gathered(column: int) -> Any:
-            vector = ir.Constant(lanes, ir.Undefined)
-            for lane, row in enumerate(rows_of_lanes):
-                place = builder.add(builder.shl(row, index(2)), index(column))
-                value = builder.load(builder.gep(places.data, [place]))
-                vector = builder.insert_element(vector, value, word(lane))
-            return vector
-
-        known = [builder.load(builder.gep(constants.data, [index(row)])) for row in range(12)]
-        before = [_spread(builder, lanes, value) for value in known]
-        before += [gathered(column) for column in range(4)]
+        size, start, places, base, first, count, width, output = arguments
         state = cgutils.alloca_once(builder, lanes, size=16)  # type: ignore[no-untyped-call]
         rows = [builder.gep(state, [index(row)]) for row in range(16)]
+        last_rows = builder.bitcast(rows[12], word.as_pointer())
+        left = builder.sub(size, base)
+        filled = builder.select(builder.icmp_signed("<", left, index(LANES)), left, index(LANES))
+        with cgutils.for_range(builder, filled) as loop:
+            place = builder.shl(builder.add(base, loop.index), index(2))
+            for column in range(4):
+                value = builder.load(builder.gep(places, [builder.add(place, index(column))]))
+                lane = builder.add(loop.index, index(LANES * column))
+                builder.store(value, builder.gep(last_rows, [lane]))
+        known = [builder.load(builder.gep(start, [index(row)])) for row in range(12)]
+        before = [_spread(builder, lanes, value) for value in known]
+        before += [builder.load(row) for row in rows[12:]]
         for value, row in zip(before, rows, strict=True):
             builder.store(value, row)
         with cgutils.for_range(builder, index(DOUBLE_ROUNDS)):
@@ -94,26 +108,24 @@ def _chacha_ir(typing: Any, start: Any, addresses: Any, base: Any, first: Any, w
             for a, b, c, d in QUARTER_ROUNDS:
                 for target, addend, mixed, left in (a, b, d, 16), (c, d, b, 12), (a, b, d, 8), (c, d, b, 7):
                     x[target] = builder.add(x[target], x[addend])
-                    bits = builder.xor(x[mixed], x[target])
-                    high = builder.shl(bits, _splat(lanes, left))
-                    low = builder.lshr(bits, _splat(lanes, 32 - left))
-                    x[mixed] = builder.or_(high, low)
+                    x[mixed] = _rotated(builder, builder.xor(x[mixed], x[target]), left)
             for value, row in zip(x, rows, strict=True):
                 builder.store(value, row)
         for value, row in zip(before, rows, strict=True):
             builder.store(builder.add(builder.load(row), value), row)
-        halves = builder.shl(builder.extract_value(output.shape, 0), index(1))
-        with cgutils.for_range(builder, halves) as loop:
-            half = builder.add(builder.shl(first, index(1)), loop.index)
-            vector = builder.load(builder.gep(state, [half]))
-            start = builder.mul(builder.lshr(loop.index, index(1)), width)
-            start = builder.add(start, builder.and_(loop.index, index(1)))
-            for lane, row in enumerate(rows_of_lanes):
-                place = builder.add(start, builder.shl(row, index(1)))
-                builder.store(builder.extract_element(vector, word(lane)), builder.gep(output.data, [place]))
+        order = [lane + half for lane in range(LANES) for half in (0, LANES)]
+        in_turns = ir.Constant(ir.VectorType(word, 2 * LANES), order)
+        with cgutils.for_range(builder, count) as loop:
+            half = builder.shl(builder.add(first, loop.index), index(1))
+            low = builder.load(builder.gep(state, [half]))
+            high = builder.load(builder.gep(state, [builder.add(half, index(1))]))
+            place = builder.add(builder.mul(loop.index, width), base)
+            place = builder.gep(output, [builder.shl(place, index(1))])
+            pairs = builder.shuffle_vector(low, high, in_turns)
+            builder.store(pairs, builder.bitcast(place, pairs.type.as_pointer()), align=4)
         return context.get_dummy_value()
 
-    return types.void(start, addresses, types.int64, types.int64, words), build
+    return types.void(size, start, addresses, base, first, count, width, words), build
 
 
 _chacha: Any = intrinsic(_chacha_ir)
@@ -125,37 +137,37 @@ def chacha_words(key: Words32, addresses: Words64, first: int, count: int) -> Wo
     `key` has eight words, `addresses` two per row; the standard's block counter is the low half of the first. The words
     have a row for each address, and lie column by column: mostly one is needed of every block.
     """
+    size = len(addresses)
+    width = -(-size // LANES) * LANES
+    words = np.empty((count, 2 * width), dtype="<u4")
     halves = addresses.astype("<u8", copy=False).view("<u4")
-    words = np.empty((count, 2 * addresses.shape[0]), dtype="<u4")
-    _chacha_blocks(np.concatenate([SIGMA, key]), halves, first, words)
-    return words.view("<u8").T
+    _chacha_blocks(size, np.concatenate([SIGMA, key]), halves, first, count, width, words)
+    return words.view("<u8")[:, :size].T
 
 
 @kernel
-def _chacha_blocks(start: Words32, addresses: Words32, first: int, words: Words32) -> None:
+def _chacha_blocks(
+    size: int, start: Words32, addresses: Words32, first: int, count: int, width: int, words: Words32
+) -> None:
     """Fill `words` with those from `first` on of the blocks that begin as `start` does and end with rows of `addresses`."""
-    for base in range(0, len(addresses), LANES):
-        _chacha(start, addresses, base, first, words)
+    for base in range(0, size, LANES):
+        _chacha(size, start, addresses, base, first, count, width, words)
 
 
 def _sip_rounds(builder: Any, v: list[Any], rounds: int) -> None:
     """Rounds of SipHash on the four words (or vectors of words) of `v`, which are replaced."""
 
-    def rotate(word: Any, left: int) -> Any:
-        high = builder.shl(word, _splat(word.type, left))
-        return builder.or_(high, builder.lshr(word, _splat(word.type, 64 - left)))
-
     def mix(a: int, b: int, left: int) -> None:
         v[a] = builder.add(v[a], v[b])
-        v[b] = builder.xor(rotate(v[b], left), v[a])
+        v[b] = builder.xor(_rotated(builder, v[b], left), v[a])
 
     for _ in range(rounds):
         mix(0, 1, 13)
         mix(2, 3, 16)
-        v[0] = rotate(v[0], 32)
+        v[0] = _rotated(builder, v[0], 32)
         mix(2, 1, 17)
         mix(0, 3, 21)
-        v[2] = rotate(v[2], 32)
+        v[2] = _rotated(builder, v[2], 32)
 
 
 def _sip_absorb_word(builder: Any, v: list[Any], word: Any) -> None:
@@ -171,9 +183,7 @@ def _sip_digest_ir(
     word_type = ir.IntType(64)
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        bytes_of = context.make_array(signature.args[0])(context, builder, arguments[0]).data
-        start, stop, *keys = arguments[1:5]
-        output = context.make_array(signature.args[5])(context, builder, arguments[5]).data
+        bytes_of, start, stop, *keys, output, row = arguments
 
         def word_at(place: Any) -> Any:
             pointer = builder.bitcast(builder.gep(bytes_of, [place]), word_type.as_pointer())
@@ -211,7 +221,7 @@ def _sip_digest_ir(
             v[place_of_mark] = builder.xor(v[place_of_mark], word_type(int(mark)))
             _sip_rounds(builder, v, 4)
             word = builder.xor(builder.xor(v[0], v[1]), builder.xor(v[2], v[3]))
-            at = builder.add(builder.shl(arguments[6], word_type(1)), word_type(half))
+            at = builder.add(builder.shl(row, word_type(1)), word_type(half))
             builder.store(word, builder.gep(output, [at]))
         return context.get_dummy_value()
 
@@ -227,17 +237,20 @@ def digest_bytes(offsets: NDArray[np.int64], data: NDArray[np.uint8], key: Words
     digests = np.empty((offsets.shape[0] - 1, 2), dtype=np.uint64)
     if data.size < 8:
         data = np.concatenate([data, np.zeros(8, np.uint8)])
-    data = data.view()
-    data.flags.writeable = False  # as Polars gives them: one kind of array, compiled once
-    _digest_bytes(offsets, data, key[0], key[1], digests)
+    _digest_bytes(len(digests), offsets, data, key[0], key[1], digests)
     return digests
 
 
 @kernel
 def _digest_bytes(
-    offsets: NDArray[np.int64], data: NDArray[np.uint8], key0: np.uint64, key1: np.uint64, digests: Words64
+    size: int,
+    offsets: NDArray[np.int64],
+    data: NDArray[np.uint8],
+    key0: np.uint64,
+    key1: np.uint64,
+    digests: Words64,
 ) -> None:
-    for i in range(len(digests)):
+    for i in range(size):
         _sip_digest(data, offsets[i], offsets[i + 1], key0, key1, digests, i)
 
 
@@ -258,17 +271,16 @@ def digest_concatenated(columns: list[Words64], key: Words64) -> Words64:
     return digest_words(np.hstack(columns), key)
 
 
-def _priorities_ir(typing: Any, key0: Any, key1: Any, row: Any, digests: Any, priorities: Any) -> Any:
-    """SipHash-2-4 under one key of the digests of a row's items; the array has room for whole vectors."""
+def _priorities_ir(
+    typing: Any, key0: Any, key1: Any, items: Any, first: Any, size: Any, digests: Any, priorities: Any
+) -> Any:
+    """SipHash-2-4 under one key of the digests of `size` items from `first` on; there is room for whole vectors."""
     index, word = ir.IntType(64), ir.IntType(64)
     lanes = ir.VectorType(word, WIDE_LANES)
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        items, halves, output = (
-            context.make_array(kind)(context, builder, argument)
-            for kind, argument in zip(signature.args[2:], arguments[2:], strict=True)
-        )
-        size = builder.extract_value(items.shape, 0)
+        *keys, items, first, size, halves, output = arguments
+        row = builder.gep(items, [first])
 
         def message(start: Any) -> list[Any]:
             """Both halves of the digests of the items from `start` on, the last again for lanes beyond the row."""
@@ -277,14 +289,14 @@ def _priorities_ir(typing: Any, key0: Any, key1: Any, row: Any, digests: Any, pr
                 place = builder.add(start, index(lane))
                 inside = builder.icmp_signed("<", place, size)
                 place = builder.select(inside, place, builder.sub(size, index(1)))
-                item = builder.zext(builder.load(builder.gep(items.data, [place])), index)
+                item = builder.zext(builder.load(builder.gep(row, [place])), index)
                 for half in range(2):
                     at = builder.add(builder.shl(item, index(1)), index(half))
-                    value = builder.load(builder.gep(halves.data, [at]))
+                    value = builder.load(builder.gep(halves, [at]))
                     vectors[half] = builder.insert_element(vectors[half], value, ir.IntType(32)(lane))
             return vectors
 
-        keys = [_spread(builder, lanes, key) for key in arguments[:2]] * 2
+        keys = [_spread(builder, lanes, key) for key in keys] * 2
         blocks = builder.lshr(builder.add(size, index(WIDE_LANES - 1)), index(WIDE_LANES.bit_length() - 1))
         with cgutils.for_range(builder, blocks) as loop:
             start = builder.mul(loop.index, index(WIDE_LANES))
@@ -295,11 +307,11 @@ def _priorities_ir(typing: Any, key0: Any, key1: Any, row: Any, digests: Any, pr
             v[2] = builder.xor(v[2], _splat(lanes, 0xFF))
             _sip_rounds(builder, v, 4)
             value = builder.xor(builder.xor(v[0], v[1]), builder.xor(v[2], v[3]))
-            place = builder.bitcast(builder.gep(output.data, [start]), lanes.as_pointer())
+            place = builder.bitcast(builder.gep(output, [start]), lanes.as_pointer())
             builder.store(value, place, align=8)
         return context.get_dummy_value()
 
-    return types.void(types.uint64, types.uint64, row, digests, priorities), build
+    return types.void(types.uint64, types.uint64, items, first, size, digests, priorities), build
 
 
 _priorities: Any = intrinsic(_priorities_ir)
@@ -330,12 +342,13 @@ def sample_rows(
     kept = np.empty(new_indptr[-1], dtype=items.dtype)
     priorities = np.empty(sizes.max(initial=0) + WIDE_LANES, np.uint64)
     stops, keys = np.append(long, len(sizes)), np.ascontiguousarray(user_keys)
-    _sample(indptr, items, stops, keys, item_digests, max_items, kept, held, priorities)
+    _sample(len(long), indptr, items, stops, keys, item_digests, max_items, kept, held, priorities)
     return new_indptr, kept
 
 
 @kernel
 def _sample(
+    cut: int,
     indptr: Any,
     items: Any,
     stops: Any,
@@ -348,26 +361,27 @@ def _sample(
 ) -> None:
     """Copy what lies before each row of `stops`, and the items of it whose priorities are smallest; the last is none."""
     place, done = ZERO, indptr[0]
-    for number in range(stops.size):
+    for number in range(cut + 1):
         start = indptr[stops[number]]
         for k in range(done, start):
             item = items[k]
             kept[place] = item
             held[item] = True
             place += 1
-        if number == stops.size - 1:
+        if number == cut:
             return
         done = indptr[stops[number] + 1]
-        row = items[start:done]
-        _priorities(user_keys[number, 0], user_keys[number, 1], row, item_digests, priorities)
+        size = done - start
+        key0, key1 = user_keys[2 * number], user_keys[2 * number + 1]
+        _priorities(key0, key1, items, start, size, item_digests, priorities)
         # Between bounds of the last priority that is kept: priorities are spread evenly, so that about log2(size) steps part
         # the smallest from the others. If they tie there, the bounds meet at them.
         low, last = NONE, ALL
-        inside, below = row.size, ZERO
+        inside, below = size, ZERO
         while (low < last) & (inside != max_items):
             middle = low + ((last - low) >> ONE)
             inside = ZERO
-            for k in range(row.size):
+            for k in range(size):
                 inside += priorities[k] <= middle
             if inside < max_items:
                 low = middle + ONE
@@ -380,7 +394,7 @@ def _sample(
         # wasted store.
         k, stop = ZERO, place + max_items
         while place < stop:
-            item = row[k]
+            item = items[start + k]
             kept[place] = item
             tie = (priorities[k] == last) & (ties > 0)
             ties -= tie

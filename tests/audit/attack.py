@@ -15,7 +15,7 @@ from scipy.stats import beta
 from dpsu.algorithms.base import threshold_in_cells
 from dpsu.algorithms.focused import ALGORITHMS
 from dpsu.algorithms.request import Request
-from dpsu.compiled import allocating_kernel
+from dpsu.compiled import array_kernel
 from dpsu.engines.local import LocalEngine
 from dpsu.kernels import ONE, bell, keep_open, weigh_proportionally
 from dpsu.sets import UserSets
@@ -159,7 +159,7 @@ def as_sets(database, seed):
     return sets_of(rows, seed)
 
 
-@allocating_kernel
+@array_kernel
 def simulate(indptr, items, users, rounds, cell, tail, caps, focus_on_exact, runs, rng):
     """For every run and item the round of its release, from 1 on, or 0."""
     count = items.max() + 1
@@ -173,7 +173,7 @@ def simulate(indptr, items, users, rounds, cell, tail, caps, focus_on_exact, run
     return seen
 
 
-@allocating_kernel
+@array_kernel
 def play(indptr, items, users, rounds, cell, tail, caps, focus_on_exact, normals):
     """One run: the round of every item's release (0 for none), and the noisy totals in cells.
 
@@ -189,7 +189,7 @@ def play(indptr, items, users, rounds, cell, tail, caps, focus_on_exact, normals
         totals[:] = 0
         for row in range(users.size):
             given[:] = 0
-            if weigh_proportionally(indptr[row : row + 2], items, priority, caps, given, room):
+            if weigh_proportionally(1, indptr[row : row + 2], items, priority, caps, given, room):
                 raise ArithmeticError("the weights of a user exceed one budget")
             for item in range(count):
                 totals[item] += users[row] * given[item]
@@ -203,7 +203,7 @@ def play(indptr, items, users, rounds, cell, tail, caps, focus_on_exact, normals
                     released[item] = r + 1
                     crossed = True
         if width > 0.0:
-            bell(exact if focus_on_exact else noisy * cell, centre, width, tail, priority)
+            bell(count, exact if focus_on_exact else noisy * cell, centre, width, tail, priority)
         if crossed:
             indptr, items, busy = keep_open(indptr, items, released == 0)
             users = users[busy]

@@ -150,7 +150,7 @@ class FocusedGaussian(Mechanism):
         """How much users want to give to items with these noisy totals after round r: the focus."""
         wanted = np.ones_like(totals)
         if self.boundary.spent[r] >= self.focus.warmup:
-            bell(totals, *self.aim(r), self.focus.tail, wanted)
+            bell(len(totals), totals, *self.aim(r), self.focus.tail, wanted)
         return wanted
 
     def aim(self, r: int) -> tuple[float, float]:

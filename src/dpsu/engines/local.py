@@ -120,7 +120,7 @@ class LocalEngine:
             totals = np.zeros(len(rows[0].held), np.int64)
             room = np.empty(rule.table.shape[-1])
             for indptr, codes in waiting:  # whoever is free: one core is often slower than the other
-                if rule.kernel(indptr, codes, values, rule.table, totals, room):
+                if rule.kernel(len(indptr) - 1, indptr, codes, values, rule.table, totals, room):
                     raise ArithmeticError("the weights of a user exceed one budget")
             return totals
 

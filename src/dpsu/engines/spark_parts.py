@@ -68,9 +68,9 @@ class Named:
 
 def sendable(work: Rule | Walk) -> Rule | Walk:
     """The rule or walk as it travels; a caller's own loop travels as it is."""
-    function = work.kernel.py_func
-    known = getattr(import_module(function.__module__), function.__name__, None) is work.kernel
-    return replace(work, kernel=Named(function.__module__, function.__name__)) if known else work
+    named = Named(work.kernel.__module__, work.kernel.__name__)
+    known = getattr(import_module(named.module), named.name, None) is work.kernel
+    return replace(work, kernel=named) if known else work
 
 
 def arrived(work: Any) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dpsu.compiled import allocating_kernel
+from dpsu.compiled import array_kernel
 from dpsu.errors import TooLarge
 from dpsu.random_kernels import digest_bytes
 from dpsu.sets.columns import ColumnNames
@@ -80,7 +80,7 @@ def longer(corpus: Corpus, shorter: Ngrams, kept: Bools | None = None) -> Ngrams
     return Ngrams(shorter.size + 1, codes, shorter, table, shorter.n_words)
 
 
-@allocating_kernel
+@array_kernel
 def pair_up(
     starts: Offsets, words: Codes, codes: Codes, kept: Bools, size: int
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
@@ -98,7 +98,7 @@ def pair_up(
     return keys[:found].copy(), at[:found].copy()
 
 
-@allocating_kernel
+@array_kernel
 def pairs_of(row_users: Codes, starts: Offsets, codes: Codes, base: int) -> tuple[Codes, Codes]:
     """The users and numbers (from `base` on) of all n-grams in the corpus."""
     users = np.empty(codes.size, np.uint32)
@@ -113,7 +113,7 @@ def pairs_of(row_users: Codes, starts: Offsets, codes: Codes, base: int) -> tupl
     return users[:found].copy(), items[:found].copy()
 
 
-@allocating_kernel
+@array_kernel
 def join_words(phrases: NDArray[np.uint32], starts: Offsets, data: Bytes) -> tuple[Offsets, Bytes]:
     """The words of every row with single spaces between them: where each begins, and all bytes."""
     count, size = phrases.shape

@@ -29,6 +29,7 @@ LINE = 8
 
 @kernel
 def pack_pairs(
+    pairs: int,
     users: Codes,
     items: Codes,
     user_places: Codes,
@@ -37,11 +38,11 @@ def pack_pairs(
     item_bits: np.uint64,
     ends: Words,
     packed: NDArray[Any],
-    count_only: bool,
+    count_only: int,
 ) -> None:
     """Write each pair at the end of its bucket, as a word that sorts by the user's place in the bucket, then the item's."""
     low = (ONE << user_bits) - ONE
-    for row in range(users.size):
+    for row in range(pairs):
         user = np.uint64(user_places[users[row]])
         bucket = user >> user_bits
         if not count_only:
@@ -51,24 +52,25 @@ def pack_pairs(
 
 @kernel
 def unpack_rows(
+    size: int,
     packed: NDArray[Any],
     first_user: np.uint64,
     item_bits: np.uint64,
-    pairs: np.uint64,
-    found: np.uint64,
+    so_far: Words,
     ends: Ints,
     items: Codes,
     numbers: Codes,
     order: Ints,
-) -> tuple[Any, Any]:
-    """The rows of a bucket's sorted words, repeats left out: `items` from place `pairs` on, and the `ends` of users' rows.
+) -> None:
+    """Add the rows of a bucket's sorted words, repeats left out, to the `items`, and their ends to those of users' rows.
 
-    Items get new numbers, as they first appear, from `found` on: `numbers` has those, UNSEEN so far, and `order` says whose
-    they are. Returns how many pairs there are by then, and how many items.
+    Items get new numbers as they first appear: `numbers` has those, UNSEEN so far, and `order` says whose they are. How many
+    pairs and items there are is in `so_far`.
     """
+    pairs, found = so_far[0], so_far[1]
     low = (ONE << item_bits) - ONE
     before = ~np.uint64(packed[0])
-    for i in range(packed.size):
+    for i in range(size):
         word = np.uint64(packed[i])
         if word == before:
             continue
@@ -81,7 +83,7 @@ def unpack_rows(
         items[pairs] = numbers[item]
         pairs += ONE
         ends[first_user + (word >> item_bits)] = pairs
-    return pairs, found
+    so_far[0], so_far[1] = pairs, found
 
 
 class Batch(NamedTuple):
@@ -124,7 +126,8 @@ def _pack(
     nothing = np.empty(0, dtype)
 
     def count(number: int) -> None:
-        pack_pairs(*batches[number], *bits, ends[number], nothing, True)
+        batch = batches[number]
+        pack_pairs(len(batch.users), *batch, *bits, ends[number], nothing, True)
 
     list(pool.map(count, range(len(batches))))
     sizes = ends.sum(axis=0)
@@ -134,7 +137,7 @@ def _pack(
 
     def pack(number: int) -> None:
         batch, batches[number] = batches[number], DONE
-        pack_pairs(*batch, *bits, ends[number], packed, False)
+        pack_pairs(len(batch.users), *batch, *bits, ends[number], packed, False)
 
     list(pool.map(pack, range(len(batches))))
     batches.clear()
@@ -150,16 +153,15 @@ def _unpack(
     buckets: Iterator[NDArray[Any]], user_bits: int, item_bits: int, most: int, users: int, known: int
 ) -> tuple[Ints, Codes, Ints]:
     """The rows of all buckets, each as soon as it is sorted."""
-    pairs, found = 0, 0
+    so_far = np.zeros(2, np.uint64)
     indptr, items = np.zeros(users + 1, np.int64), np.empty(most, np.uint32)
     numbers, order = np.full(known, UNSEEN, np.uint32), np.empty(known, np.int64)
+    ends, bits = indptr[1:], np.uint64(item_bits)
     for number, packed in enumerate(buckets):
         if packed.size:
             first = np.uint64(number << user_bits)
-            so_far = np.uint64(pairs), np.uint64(found)
-            pairs, found = unpack_rows(
-                packed, first, np.uint64(item_bits), *so_far, indptr[1:], items, numbers, order
-            )
+            unpack_rows(packed.size, packed, first, bits, so_far, ends, items, numbers, order)
+    pairs, found = map(int, so_far)
     order[found:] = np.flatnonzero(numbers == UNSEEN)
     kept = items[:pairs]
     return np.maximum.accumulate(indptr), kept.copy() if kept.size < items.size else kept, order

@@ -1,7 +1,5 @@
 """Keys of one or two words become numbers in the order in which they first appear."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,35 +16,34 @@ EMPTY = np.uint32(0xFFFFFFFF)
 FIRST_SLOTS, MANY_SLOTS = 1 << 12, 1 << 24
 """A table grows fourfold from the first to the second, then twofold: by then its memory counts."""
 
-BLOCK = 128
+BLOCK = np.uint64(128)
 """So many keys are looked up at a time."""
 
 
 @kernel
 def assign_codes(
+    rows: np.uint64,
     keys: Keys,
     words: np.uint64,
-    start: np.uint64,
+    so_far: Keys,
     codes: Codes,
     slots: Codes,
     held: Keys,
     mask: np.uint64,
-    known: np.uint64,
     seed: np.uint64,
     places: Keys,
     fresh: Codes,
-) -> tuple[Any, Any]:
-    """Write the codes of the keys, each of so many words (one or two), from row `start` on; new keys get the next codes.
-
-    `fresh` gets their rows.
+) -> None:
+    """Write the codes of the keys, each of so many words (one or two); new keys get the next codes, and `fresh` their rows.
 
     `slots` and `held` are a hash table of codes and their keys with open addressing; `mask` is its size less one, and half
-    of it may be taken. Returns the row where a new key found no room, or the end, and how many keys are known by then.
+    of it may be taken. `so_far` has the row to begin with and the number of known keys, and gets the row where a new key
+    found no room, or the end, and how many keys are known by then. `places` is room for a block.
     """
-    end, before = words - ONE, known
-    size = np.uint64(codes.size)
-    for base in range(start, size, np.uint64(places.size)):
-        stop = smaller(base + np.uint64(places.size), size)
+    end, known = words - ONE, so_far[1]
+    before = known
+    for base in range(so_far[0], rows, BLOCK):
+        stop = smaller(base + BLOCK, rows)
         # First where all keys of a block belong, then the block: the memory that it needs is on its way by then.
         for row in range(base, stop):
             x = keys[words * row] ^ seed
@@ -67,7 +64,8 @@ def assign_codes(
                 code = slots[slot]
             if code == EMPTY:
                 if known > mask >> ONE:
-                    return row, known
+                    so_far[0], so_far[1] = row, known
+                    return
                 slots[slot] = known
                 code = slots[slot]
                 held[words * slot] = first
@@ -75,7 +73,7 @@ def assign_codes(
                 fresh[known - before] = row
                 known += ONE
             codes[row] = code
-    return size, known
+    so_far[0], so_far[1] = rows, known
 
 
 class KeyTable:
@@ -109,7 +107,7 @@ class KeyTable:
 
     def number(self, keys: Keys, codes: Codes) -> Codes:
         """Write the codes of these keys, a row for each, and return the rows where new keys stand first."""
-        row, keys, fresh = 0, _readonly(keys.reshape(-1)), []
+        row, keys, fresh = 0, keys.reshape(-1), []
         while row < codes.size:
             row, rows = self._assign(keys, row, codes)
             fresh.append(rows)
@@ -119,14 +117,16 @@ class KeyTable:
 
     def _assign(self, keys: Keys, row: int, codes: Codes) -> tuple[int, Codes]:
         words, mask = np.uint64(self._words), np.uint64(self._slots.size - 1)
-        table = self._slots, self._held, mask, np.uint64(self._known), self._seed
+        so_far = np.array([row, self._known], np.uint64)
+        table = so_far, codes, self._slots, self._held, mask, self._seed
         places, fresh = np.empty(BLOCK, np.uint64), np.empty(codes.size - row, np.uint32)
-        stopped, known = assign_codes(keys, words, np.uint64(row), codes, *table, places, fresh)
-        new, self._known = int(known) - self._known, int(known)
-        return int(stopped), fresh[:new]
+        assign_codes(np.uint64(codes.size), keys, words, *table, places, fresh)
+        stopped, known = map(int, so_far)
+        new, self._known = known - self._known, known
+        return stopped, fresh[:new]
 
     def _grow(self) -> None:
-        known = _readonly(self.keys.reshape(-1))
+        known = self.keys.reshape(-1)
         self._make_room((4 if self._slots.size < MANY_SLOTS else 2) * self._slots.size)
         self._known = 0
         self._assign(known, 0, np.empty(known.size // self._words, np.uint32))
@@ -134,10 +134,3 @@ class KeyTable:
     def _make_room(self, slots: int) -> None:
         self._slots, self._held = np.full(slots, EMPTY), np.empty(self._words * slots, dtype=np.uint64)
         self._keys = np.empty((0, self._words), dtype=np.uint64)
-
-
-def _readonly(keys: Keys) -> Keys:
-    """As Polars gives them: one kind of array, compiled once."""
-    keys = keys.view()
-    keys.flags.writeable = False
-    return keys

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dpsu.compiled import allocating_kernel
+from dpsu.compiled import array_kernel
 from dpsu.errors import InvalidArgument, UnsupportedType
 from dpsu.hints import did_you_mean
 from dpsu.random_kernels import digest_bytes
@@ -135,7 +135,7 @@ def _by_rule(text: pl.Series, rule: WordRule) -> Tokens:
     return Tokens(*split_rows(offsets, data, rule.classes, rule.lower, rule.removes_urls))
 
 
-@allocating_kernel
+@array_kernel
 def gather_words(starts: Offsets, data: Bytes, chosen: Codes) -> tuple[Offsets, Bytes]:
     """The bytes of the chosen words, and where each begins."""
     new_starts = np.zeros(chosen.size + 1, np.int64)
