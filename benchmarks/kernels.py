@@ -13,6 +13,7 @@ from benchmarks.ours import mechanism
 from benchmarks.quiet import Run
 from benchmarks.settings import MAX_ITEMS, Settings
 from dpsu.algorithms.base import CELLS_PER_SIGMA, OneRound
+from dpsu.algorithms.focused import FocusedGaussian
 from dpsu.algorithms.policy import PolicyMechanism
 from dpsu.engines import Columns, Rule
 from dpsu.engines.local import LocalEngine
@@ -65,8 +66,11 @@ def measure(settings: Settings, corpus: Corpus) -> Facts:
             _walk_afresh, walk.kernel, rows.indptr, rows.items, order, walk.cutoff, walk.budget, weights
         )
         contestants[_on(name, 1)] = partial(LocalEngine(1).walk, [rows], items, walk, stream)
-    timings = interleaved({**contestants, **ceiling()}, settings.repetitions)
-    return {"pairs": int(rows.indptr[-1]), "timings": timings}
+    focused = mechanism("focused-gaussian")
+    assert isinstance(focused, FocusedGaussian)
+    in_a_row = len(focused.boundary.shares)
+    timings = interleaved({**contestants, **ceiling()}, settings.repetitions, in_a_row)
+    return {"pairs": int(rows.indptr[-1]), "in_a_row": in_a_row, "timings": timings}
 
 
 def measure_noise(settings: Settings, corpus: Corpus) -> Facts:

@@ -4,6 +4,7 @@ import random
 import statistics
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,18 @@ Facts = dict[str, Any]
 SPINS = 40_000_000
 
 
-def interleaved(contestants: Mapping[str, Run], repetitions: int) -> dict[str, Facts]:
-    """Time all contestants in turns, after one warm-up each, so that a slow minute hurts all alike."""
-    return {name: summary(timings) for name, timings in in_turns(contestants, repetitions).items()}
+def interleaved(contestants: Mapping[str, Run], repetitions: int, in_a_row: int = 1) -> dict[str, Facts]:
+    """Time all contestants in turns, after one warm-up each, so that a slow minute hurts all alike.
+
+    A contestant runs so often `in_a_row`, and its time is what one of these took: for what a release does again and again.
+    """
+    in_rows = {name: partial(_repeat, run, in_a_row) for name, run in contestants.items()}
+    return {name: summary(timings, in_a_row) for name, timings in in_turns(in_rows, repetitions).items()}
+
+
+def _repeat(run: Run, times: int) -> None:
+    for _ in range(times):
+        run()
 
 
 def in_turns(contestants: Mapping[str, Run], repetitions: int) -> dict[str, list[Timing]]:
@@ -37,9 +47,9 @@ def in_turns(contestants: Mapping[str, Run], repetitions: int) -> dict[str, list
     return timings
 
 
-def summary(timings: Sequence[Timing]) -> Facts:
+def summary(timings: Sequence[Timing], in_a_row: int = 1) -> Facts:
     """Median, least and most of repeated measurements, and the largest part that the host took of one."""
-    seconds = [timing.seconds for timing in timings]
+    seconds = [timing.seconds / in_a_row for timing in timings]
     return {
         "median": rounded(statistics.median(seconds)),
         "least": rounded(min(seconds)),

@@ -130,7 +130,9 @@ def _stages(results: Results) -> str:
 
 def _kernels(results: Results) -> str:
     facts = results["kernels"]
-    return prose.KERNELS.format(pairs=whole(facts["pairs"]), table=TABLES["kernels"](facts).markdown())
+    return prose.KERNELS.format(
+        pairs=whole(facts["pairs"]), in_a_row=facts["in_a_row"], table=TABLES["kernels"](facts).markdown()
+    )
 
 
 def _noise(results: Results) -> str:

@@ -66,7 +66,8 @@ KERNELS = """## Loops
 
 Nanoseconds per pair that is left after the cut ({pairs} pairs). A focused round has random priorities and no cap. "The loop
 alone" is the compiled function; the other lines are the engine's verb around it. Policies go from user to user, so they have
-one core.
+one core. Everything runs {in_a_row} times in a row, as the rounds of a release do, before it is another's turn: a single
+round on two cores would be over before a sleeping core is up and, on a virtual machine, has a place of its own.
 
 {table}
 

@@ -107,6 +107,18 @@ def test_every_contestant_is_timed_as_often() -> None:
     timings = interleaved({name: lambda name=name: calls.append(name) for name in "ab"}, 3)
     assert sorted(calls) == [*"aaaabbbb"]
     assert [timing["repetitions"] for timing in timings.values()] == [3, 3]
+
+
+def test_what_runs_in_a_row_is_told_for_one() -> None:
+    calls = []
+    naps = {name: lambda name=name: (calls.append(name), time.sleep(0.01)) for name in "ab"}
+    timings = interleaved(naps, 2, in_a_row=3)
+    assert all("".join(calls[k : k + 3]) in ("aaa", "bbb") for k in range(0, len(calls), 3))
+    assert len(calls) == 2 * 3 * 3
+    assert all(0.01 <= timing["least"] < 0.03 for timing in timings.values())
+
+
+def test_a_summary_is_the_median_and_the_ends() -> None:
     seconds = summary([Timing(3.0, 0.0), Timing(1.0, 0.01), Timing(2.0, 0.005)])
     assert seconds == {"median": 2.0, "least": 1.0, "most": 3.0, "repetitions": 3, "stolen": 0.01}
 
