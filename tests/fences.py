@@ -34,8 +34,8 @@ class Fenced(NamedTuple):
         return bool((np.delete(self.memory, slice(self.start, self.start + self.array.nbytes)) == MARK).all())
 
 
-def fenced_c_function(function: Any, kinds: tuple[Any, ...]) -> Any:
-    run = c_function(function, kinds)
+def fenced_c_function(function: Any, kinds: tuple[Any, ...], cache: Any) -> Any:
+    run = c_function(function, kinds, cache)
 
     def call(*given: Any) -> Any:
         copies = [Fenced.copy(value) for value in given if isinstance(value, np.ndarray)]

@@ -3,6 +3,7 @@
 import gc
 import subprocess
 import sys
+from fractions import Fraction
 from pathlib import Path
 
 import numba
@@ -109,6 +110,40 @@ def test_every_kind_of_numbers_has_its_own_loop(fill):
     fill(3, floats)
     fill(3, words)
     assert floats.tolist() == words.tolist() == [0, 1, 2]
+
+
+def test_numbers_arrive_as_they_are(tmp_path, monkeypatch):
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+
+    @kernel
+    def note(value: float, values: NDArray[np.float64]) -> None:
+        values[0] = value
+
+    values = np.zeros(1)
+    for value in (0.25, np.float64(0.25), np.float32(0.25)):
+        note(value, values)
+        assert values[0] == 0.25
+    for value in (-3, np.int32(-3)):
+        note(value, values)
+        assert values[0] == -3
+    note(np.uint64(2**63), values)
+    assert values[0] == 2.0**63
+    with pytest.raises(TypeError):
+        note(Fraction(1, 4), values)
+
+
+def test_code_for_another_kind_of_arrays_is_not_taken_from_the_cache(fill, tmp_path):
+    """Two processes that compile at the same time can leave the cache so."""
+    for values in np.zeros(3), np.zeros(3, np.uint8):
+        fill(3, values)
+    one, other = sorted(tmp_path.rglob("*.nbc"))
+    content = one.read_bytes()
+    one.write_bytes(other.read_bytes())
+    other.write_bytes(content)
+    again = kernel(fill.__wrapped__)
+    for values in np.zeros(3), np.zeros(3, np.uint8):
+        again(3, values)
+        assert values.tolist() == [0, 1, 2]
 
 
 TESTS = Path(__file__).parent

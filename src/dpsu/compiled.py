@@ -4,6 +4,7 @@ import gc
 from collections.abc import Callable
 from ctypes import CFUNCTYPE, c_double, c_int64, c_uint64, c_void_p
 from functools import wraps
+from operator import index
 from threading import Lock
 from typing import Any, TypeVar, cast
 
@@ -11,6 +12,8 @@ import numba
 import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
+from numba.core.caching import FunctionCache
+from numba.core.ccallback import CFunc
 from numba.core.errors import TypingError
 from numba.extending import intrinsic, overload, register_jitable
 
@@ -34,6 +37,7 @@ def kernel(function: F) -> F:
     knows of arrays it would compile half as long again, and the first release waits for it.
     """
     variants: dict[tuple[Any, ...], Callable[..., Any]] = {}
+    cache = _CheckedCache(function)  # type: ignore[no-untyped-call]
 
     @wraps(function)
     def call(*given: Any) -> Any:
@@ -41,7 +45,7 @@ def kernel(function: F) -> F:
         if kinds not in variants:
             with _compiling:  # threads that come together wait for the first
                 if kinds not in variants:
-                    variants[kinds] = _c_function(function, kinds)
+                    variants[kinds] = _c_function(function, kinds, cache)
         return variants[kinds](*passed)
 
     overload(call, jit_options=IEEE, strict=False)(lambda *given: function)
@@ -150,9 +154,9 @@ def _passed(value: Any) -> tuple[Any, int | float]:
         if not value.flags.c_contiguous:
             raise TypeError("a compiled loop takes arrays without gaps")
         return value.dtype, value.ctypes.data
-    if isinstance(value, float):
-        return float, value
-    return np.uint64 if isinstance(value, np.uint64) else int, int(value)
+    if isinstance(value, float | np.floating):
+        return float, float(value)
+    return np.uint64 if isinstance(value, np.uint64) else int, index(value)
 
 
 NUMBERS: dict[Any, Any] = {
@@ -163,14 +167,25 @@ NUMBERS: dict[Any, Any] = {
 """Numbers to the compiler, and in C."""
 
 
-def _c_function(function: Any, kinds: tuple[Any, ...]) -> Callable[..., Any]:
+class _CheckedCache(FunctionCache):
+    """Numba's cache, which two processes that fill it together can leave with the code of one kind for another's."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """The compiled code for this signature and no other, if there is any: with pointers nothing else would notice."""
+        found = super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+        return found if found is not None and found.signature == sig else None
+
+
+def _c_function(function: Any, kinds: tuple[Any, ...], cache: FunctionCache) -> Callable[..., Any]:
     """The function for arguments of these kinds, without the interpreter's lock while it runs."""
     arguments = [NUMBERS.get(kind) or (_pointer_to(kind), c_void_p) for kind in kinds]
     result = (types.void, None) if function.__annotations__["return"] is None else NUMBERS[int]
     compiler_types, c_types = zip(*arguments, strict=True)
+    compiled: Any = CFunc(function, (compiler_types, result[0]), locals={}, options=BARE)
+    compiled._cache = cache
     with _uncollected:
-        compiled = numba.cfunc(result[0](*compiler_types), cache=True, **BARE)(function)
-    entry: Any = CFUNCTYPE(result[1], *c_types)(cast(int, compiled.address))
+        compiled.compile()
+    entry: Any = CFUNCTYPE(result[1], *c_types)(compiled.address)
     entry.compiled = compiled  # the code lives as long as this
     return cast(Callable[..., Any], entry)
 

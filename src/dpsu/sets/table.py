@@ -16,7 +16,7 @@ EMPTY = np.uint32(0xFFFFFFFF)
 FIRST_SLOTS, MANY_SLOTS = 1 << 12, 1 << 24
 """A table grows fourfold from the first to the second, then twofold: by then its memory counts."""
 
-BLOCK = np.uint64(128)
+BLOCK = 128
 """So many keys are looked up at a time."""
 
 
@@ -31,6 +31,7 @@ def assign_codes(
     held: Keys,
     mask: np.uint64,
     seed: np.uint64,
+    block: np.uint64,
     places: Keys,
     fresh: Codes,
 ) -> None:
@@ -42,8 +43,8 @@ def assign_codes(
     """
     end, known = words - ONE, so_far[1]
     before = known
-    for base in range(so_far[0], rows, BLOCK):
-        stop = smaller(base + BLOCK, rows)
+    for base in range(so_far[0], rows, block):
+        stop = smaller(base + block, rows)
         # First where all keys of a block belong, then the block: the memory that it needs is on its way by then.
         for row in range(base, stop):
             x = keys[words * row] ^ seed
@@ -120,7 +121,7 @@ class KeyTable:
         so_far = np.array([row, self._known], np.uint64)
         table = so_far, codes, self._slots, self._held, mask, self._seed
         places, fresh = np.empty(BLOCK, np.uint64), np.empty(codes.size - row, np.uint32)
-        assign_codes(np.uint64(codes.size), keys, words, *table, places, fresh)
+        assign_codes(np.uint64(codes.size), keys, words, *table, np.uint64(places.size), places, fresh)
         stopped, known = map(int, so_far)
         new, self._known = known - self._known, known
         return stopped, fresh[:new]
