@@ -167,6 +167,8 @@ def test_demo() -> None:
     shown = run.stdout.decode()
     assert "what is promised" in shown
     assert "how likely an item is kept" in shown
+    sample = shown[: shown.index("╭")].split("\n\n")[1].splitlines()
+    assert len({len(line.split()) for line in sample[:-1]}) == 1, "words side by side have broken lines"
 
 
 def test_check_policy_convicts_and_acquits() -> None:

@@ -168,7 +168,7 @@ def demo(
         f"\nReleased {len(result):,} words that many of the authors share. Every so often one of them:\n",
         markup=False,
     )
-    console.print(in_columns(result.items[:: max(1, len(result) // 60)]), markup=False)
+    console.print(in_columns(result.items[:: max(1, len(result) // 60)], console.width), markup=False)
     console.print()
     console.print(statement_panel(result.statement, result.warning))
     console.print()

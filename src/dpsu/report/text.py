@@ -128,11 +128,11 @@ def ledger_table(ledger: Ledger) -> Table:
     return table
 
 
-def in_columns(words: Sequence[Any], width: int = WIDTH) -> str:
-    """Words side by side."""
+def in_columns(words: Sequence[Any], width: int) -> str:
+    """Words side by side, as many as fit."""
     texts = [str(word) for word in words]
     cell = max((len(text) for text in texts), default=0) + 2
-    per_line = max(1, width // cell)
+    per_line = max(1, min(width, WIDTH) // cell)
     rows = [texts[k : k + per_line] for k in range(0, len(texts), per_line)]
     return "\n".join("".join(f"{text:<{cell}}" for text in row).rstrip() for row in rows)
 
