@@ -157,10 +157,13 @@ LOOPS = [
 ]
 
 
+def between_fences(*tests):
+    run = [sys.executable, "-m", "pytest", "-q", "-p", "fences", "-p", "no:xdist", *map(str, tests)]
+    return subprocess.run(run, capture_output=True, text=True, cwd=TESTS)
+
+
 def test_no_loop_writes_beside_its_arrays():
-    tests = [str(TESTS / name) for name in LOOPS]
-    run = [sys.executable, "-m", "pytest", "-q", "-p", "fences", "-p", "no:xdist", *tests]
-    found = subprocess.run(run, capture_output=True, text=True, cwd=TESTS)
+    found = between_fences(*LOOPS)
     assert found.returncode == 0, found.stdout
 
 
@@ -180,6 +183,5 @@ def test_clumsy():
 
 def test_a_loop_that_does_is_found(tmp_path):
     (tmp_path / "test_clumsy.py").write_text(CLUMSY)
-    run = [sys.executable, "-m", "pytest", "-q", "-p", "fences", "-p", "no:xdist", str(tmp_path)]
-    found = subprocess.run(run, capture_output=True, text=True, cwd=TESTS)
+    found = between_fences(tmp_path)
     assert "clumsy writes beside its arrays" in found.stdout

@@ -71,21 +71,15 @@ def formula(function: F) -> F:
     return register_jitable(function)
 
 
-def data_ir(context: Any, builder: Any, kind: Any, value: Any) -> Any:
-    """Where the elements are: kernels get pointers, but arrays if compiled code calls them."""
-    return (
-        value if isinstance(kind, types.CPointer) else context.make_array(kind)(context, builder, value).data
-    )
-
-
 def _prefetch_ir(typing: Any, array: Any, place: Any) -> Any:
     """Ask for the memory of `array[place]`; no effect but on time."""
     byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        place = builder.bitcast(
-            builder.gep(data_ir(context, builder, array, arguments[0]), [arguments[1]]), byte
-        )
+        data, place = arguments
+        if not isinstance(array, types.CPointer):  # compiled code that calls a kernel gives it whole arrays
+            data = context.make_array(array)(context, builder, data).data
+        place = builder.bitcast(builder.gep(data, [place]), byte)
         kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
         ask = builder.module.declare_intrinsic("llvm.prefetch", [byte], kind)
         builder.call(ask, [place, number(0), number(3), number(1)])
