@@ -10,30 +10,26 @@ from typing import Any
 import pytest
 
 import dpsu
-from dpsu.algorithms import calibrate, find
-from dpsu.algorithms.request import Request
 from dpsu.errors import InvalidArgument, LedgerError
 from dpsu.ledger import total_delta, total_epsilon
 from dpsu.privacy.gaussian import delta_gaussian
-from dpsu.statement import Statement, state
-from dpsu.stream import Stream
+from dpsu.statement import Statement
+from statements import statement_of
 from test_cli import dpsu as command
 
 DATA = {n: ["a", "b"] for n in range(400)}
 
 
 def promise(epsilon: float, delta: float, algorithm: str = "focused-gaussian") -> Statement:
-    entry = find(algorithm)
-    made = state(entry, calibrate(entry, Request(epsilon, delta, 10)), Stream.fresh())
-    assert made is not None
-    return made
+    return statement_of(algorithm, epsilon, delta, max_items=10)
 
 
 def test_gaussian_releases_compose_as_gaussian_dp() -> None:
     """Sixteen releases cost about four times one, not sixteen times."""
     statements = [promise(0.5, 1e-7)] * 16
-    mu = math.sqrt(16) * statements[0].budget["mu"]  # type: ignore[index]
-    new = 16 * statements[0].budget["delta_new"]  # type: ignore[index]
+    budget = statements[0].budget
+    assert budget is not None
+    mu, new = math.sqrt(16) * budget.mu, 16 * budget.delta_new
     assert total_delta(statements, 3.0) == pytest.approx(delta_gaussian(3.0, mu) + new, rel=1e-9)
     assert 1.5 < total_epsilon(statements, 1e-5) < 3.0
 
@@ -42,10 +38,7 @@ def test_gaussian_releases_compose_as_gaussian_dp() -> None:
     "algorithm", ["focused-gaussian", "weighted-gaussian", "policy-laplace", "optimal-single"]
 )
 def test_one_release_costs_what_it_promises_at_most(algorithm: str) -> None:
-    entry = find(algorithm)
-    items = 1 if algorithm == "optimal-single" else 10
-    stated = state(entry, calibrate(entry, Request(1.0, 1e-6, items)), Stream.fresh())
-    assert stated is not None
+    stated = promise(1.0, 1e-6, algorithm)
     assert total_delta([stated], 1.0) <= 1e-6
     assert total_epsilon([stated], 1e-6) <= 1.0
 

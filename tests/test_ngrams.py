@@ -12,10 +12,10 @@ from scipy import stats
 
 import dpsu
 from dpsu.algorithms.known_domain import Joins, KnownDomain, hits
+from dpsu.algorithms.levels import plan_levels
 from dpsu.algorithms.request import Request
 from dpsu.engines.local import LocalEngine
 from dpsu.errors import InvalidArgument
-from dpsu.ngrams import plan_levels
 from dpsu.sets import read_sets, text_rule
 from dpsu.sets.ngrams import longer, ngram_sets, spell, unigrams
 from dpsu.sets.text import read_corpus
@@ -106,7 +106,7 @@ def test_the_statement_tells_every_level() -> None:
         (1, 0.5, 50),
         (2, 0.5, 20),
     ]
-    assert math.isclose(levels[0]["sigma"], math.sqrt(2) / release.statement.budget["mu"])  # type: ignore[index]
+    assert math.isclose(levels[0]["sigma"], math.sqrt(2) / release.statement.budget.mu)
     assert dpsu.Statement.from_json(release.statement.to_json()).epsilon == 8
 
 

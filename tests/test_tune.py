@@ -15,13 +15,19 @@ from scipy.stats import norm
 
 import dpsu
 from dpsu.algorithms.request import Request
+from dpsu.algorithms.tuning import (
+    Candidate,
+    composed_delta,
+    draw_places,
+    trials_for_selection,
+    trials_on_part,
+)
 from dpsu.errors import InvalidArgument, NotPrivate
 from dpsu.privacy.budget import Budget
 from dpsu.privacy.selection import delta_of_best, new_item_runs
 from dpsu.sets.parts import split_users
 from dpsu.stream import Stream
 from dpsu.testing import seeded
-from dpsu.tune import Candidate, composed_delta, draw_places, trials_for_selection, trials_on_part
 from user_sets import sets_of
 
 ROOT = Path(__file__).parents[1]
@@ -189,7 +195,7 @@ def test_selection_releases_the_best_of_its_tries():
 def test_the_statement_says_how_the_setting_was_chosen(way):
     statement = dpsu.tune(crowd(), settings=BOUNDS, way=way, **PRIVACY).release.statement
     assert (statement.epsilon, statement.delta, statement.budget) == (3.0, 1e-6, None)
-    assert statement.algorithm == "focused-gaussian, tuned"
+    assert (statement.kind, statement.algorithm) == ("tuned", "focused-gaussian")
     assert statement.proof == "docs/tuning.md, docs/focused-gaussian.md"
     assert statement.void is None
     told = statement.parameters["tuning"]

@@ -16,32 +16,19 @@ from mpmath import iv
 from scipy.special import ndtri
 
 import dpsu
-from dpsu.algorithms import CATALOGUE, calibrate, find
+from dpsu.algorithms import CATALOGUE
 from dpsu.algorithms.focused import Focus
-from dpsu.algorithms.request import Request
 from dpsu.privacy.budget import Budget
 from dpsu.privacy.selection import delta_of_best, new_item_runs
-from dpsu.statement import Statement, content_digest, state
-from dpsu.stream import Stream
+from dpsu.statement import Statement, content_digest
 from dpsu.verification import tuned
 from dpsu.verification.intervals import crossing_excess, delta_gaussian, exact, high, low, precision_for, tail
 from dpsu.verify import verify
 from example_policies import weighted_l2
+from statements import statement_of
 
 EVEN = dpsu.Policy(weighted_l2, norm=2, symmetric=True, name="even")
 PRIVATE = [name for name, entry in CATALOGUE.items() if entry.private]
-
-
-def statement_of(
-    algorithm: Any, epsilon: float = 1.0, delta: float = 1e-6, max_items: int = 40, **options: Any
-) -> Statement:
-    entry = find(algorithm)
-    calibration = options.pop("calibration", "exact")
-    items = 1 if entry.name == "optimal-single" else max_items
-    mechanism = calibrate(entry, Request(epsilon, delta, items, calibration, options))
-    statement = state(entry, mechanism, Stream.fresh())
-    assert statement is not None
-    return statement
 
 
 def test_the_normal_tail_is_enclosed() -> None:

@@ -12,13 +12,15 @@ if TYPE_CHECKING:
     from dpsu.algorithms.focused import Focus as Focus
     from dpsu.algorithms.policy import Policy as Policy
     from dpsu.compare import compare as compare
+    from dpsu.errors import CuratorNote as CuratorNote
     from dpsu.errors import DpsuError as DpsuError
+    from dpsu.errors import EmptyRelease as EmptyRelease
+    from dpsu.errors import WeakPrivacy as WeakPrivacy
     from dpsu.ledger import Ledger as Ledger
     from dpsu.ngrams import ngrams as ngrams
     from dpsu.plan import Plan as Plan
     from dpsu.plan import plan as plan
     from dpsu.policy_check import check_policy as check_policy
-    from dpsu.release import EmptyRelease as EmptyRelease
     from dpsu.release import release as release
     from dpsu.result import Release as Release
     from dpsu.statement import Statement as Statement
@@ -29,7 +31,9 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "DpsuError": "dpsu.errors:DpsuError",
-    "EmptyRelease": "dpsu.release:EmptyRelease",
+    "CuratorNote": "dpsu.errors:CuratorNote",
+    "EmptyRelease": "dpsu.errors:EmptyRelease",
+    "WeakPrivacy": "dpsu.errors:WeakPrivacy",
     "Focus": "dpsu.algorithms.focused:Focus",
     "Ledger": "dpsu.ledger:Ledger",
     "Plan": "dpsu.plan:Plan",
@@ -52,7 +56,8 @@ _HOMES = {
 
 __all__ = [  # noqa: RUF022
     "release", "ngrams", "plan", "compare", "tune", "algorithms", "check_policy", "verify", "Release", "Statement",
-    "Ledger", "Plan", "Policy", "Focus", "Tuned", "DpsuError", "EmptyRelease", "datasets", "testing", "__version__",
+    "Ledger", "Plan", "Policy", "Focus", "Tuned", "DpsuError", "EmptyRelease", "WeakPrivacy", "CuratorNote",
+    "datasets", "testing", "__version__",
 ]  # fmt: skip
 
 

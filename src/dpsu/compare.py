@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from dpsu.algorithms import calibrate, find
+from dpsu.algorithms import calibrate, find_private
 from dpsu.algorithms.base import Algorithm, Mechanism
 from dpsu.algorithms.policy import Policy
 from dpsu.algorithms.request import DEFAULT_MAX_ITEMS, Calibration, Request
-from dpsu.engines import Engine, Rule
-from dpsu.engines.local import LocalEngine
+from dpsu.engines import Engine, Rule, engine_for
 from dpsu.errors import InvalidArgument, NotPrivate
 from dpsu.kernels import count_holders
 from dpsu.privacy.laplace import optimal_single
-from dpsu.sets import ColumnNames, Tokenizer, UserPer, read_sets, read_text, text_rule
+from dpsu.sets import ColumnNames, Tokenizer, UserPer
+from dpsu.sources import Source
 from dpsu.stream import open_stream
 
 DEFAULT_ALGORITHMS = (
@@ -69,22 +69,31 @@ def compare(
     if isinstance(runs, bool) or not isinstance(runs, int) or runs < 1:
         raise InvalidArgument(f"runs must be a whole number of at least 1, not {runs!r}.")
     tell = progress or (lambda stage: None)
-    words = text_rule(text, item=item, ngrams=ngrams, tokenizer=tokenizer, user_per=user_per)
+    described = Source.of(
+        source,
+        user=user,
+        item=item,
+        text=text,
+        ngrams=ngrams,
+        tokenizer=tokenizer,
+        user_per=user_per,
+        drop_nulls=drop_nulls,
+        format=format,
+    )
     request = Request(epsilon, delta, max_items, calibration)
     mechanisms = [(entry, calibrate(entry, request)) for entry in _entries(algorithms, unsafe)]
-    engine = LocalEngine()
-    tell("reading")
-    # Digests under one key and the noise of every run under another: they only say which draw belongs to which item.
-    how: dict[str, Any] = {"user": user, "stream": open_stream(), "drop_nulls": drop_nulls, "format": format}
-    sets = read_text(source, words, **how) if words else read_sets(source, item=item, **how)
-    most = ceiling(engine, sets, epsilon, delta)
-    rows = []
-    for entry, mechanism in mechanisms:
-        measured = []
-        for run in range(1, runs + 1):
-            tell(f"{entry.name}, run {run} of {runs}")
-            measured.append(_run(engine, sets, mechanism))
-        rows.append(_row(entry, measured, most))
+    with engine_for(source, "local") as engine:
+        tell("reading")
+        # Digests under one key and the noise of every run under another: they only say which draw belongs to which item.
+        sets = engine.read(described, open_stream())
+        most = ceiling(engine, sets, epsilon, delta)
+        rows = []
+        for entry, mechanism in mechanisms:
+            measured = []
+            for run in range(1, runs + 1):
+                tell(f"{entry.name}, run {run} of {runs}")
+                measured.append(_run(engine, sets, mechanism))
+            rows.append(_row(entry, measured, most))
     return pl.DataFrame(rows).sort("items", descending=True, maintain_order=True)
 
 
@@ -102,14 +111,7 @@ def ceiling(engine: Engine, sets: Any, epsilon: float, delta: float) -> float:
 def _entries(algorithms: Sequence[str | Policy], unsafe: bool) -> list[Algorithm]:
     if isinstance(algorithms, str) or not algorithms:
         raise InvalidArgument("algorithms must be a list of names, such as ['weighted-gaussian', 'dp-sips'].")
-    entries = [find(name) for name in algorithms]
-    for entry in entries:
-        if not entry.private and not unsafe:
-            raise NotPrivate(
-                f"{entry.name} is not differentially private ({entry.proof}). To compare it all the same, pass unsafe=True "
-                "(--unsafe)."
-            )
-    return entries
+    return [find_private(name, unsafe) for name in algorithms]
 
 
 def _run(engine: Engine, sets: Any, mechanism: Mechanism) -> tuple[int, float]:

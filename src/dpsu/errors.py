@@ -43,3 +43,15 @@ class OutputError(DpsuError):
 
 class LedgerError(DpsuError):
     """The ledger refuses a release that would pass its cap, or cannot be used."""
+
+
+class EmptyRelease(UserWarning):
+    """Nothing was released; the message says how many users must share an item."""
+
+
+class WeakPrivacy(UserWarning):
+    """Epsilon or delta is so large that the promise means little."""
+
+
+class CuratorNote(UserWarning):
+    """Something about the data that its curator should look at. For the curator's eyes only: it depends on the data."""

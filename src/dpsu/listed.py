@@ -36,8 +36,13 @@ READERS: dict[str, Callable[[Path], pl.DataFrame]] = {
 class Listed:
     """The two lists as frames, in whatever types they came."""
 
-    public: pl.DataFrame | None
-    excluded: pl.DataFrame | None
+    public: pl.DataFrame | None = None
+    excluded: pl.DataFrame | None = None
+    notes: tuple[str, ...] = ()
+
+    def described(self, salt: bytes) -> dict[str, Any]:
+        """What the statement says of the lists: lengths and digests; that of `exclude` is salted."""
+        return {}
 
     def __bool__(self) -> bool:
         return self.public is not None or self.excluded is not None
@@ -71,7 +76,7 @@ class Listed:
         return pl.concat([engine.names(sets, shown), absent]).sort(sets.names.columns)
 
 
-def read_lists(public_items: Any, exclude: Any) -> Listed:
+def read_lists(public_items: Any, exclude: Any, rule: Any = None) -> Listed:
     """The lists that the caller gives: a Path to a file, a frame or series, or any iterable of items."""
     return Listed(_frame(public_items, "public_items"), _frame(exclude, "exclude"))
 

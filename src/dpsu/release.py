@@ -1,27 +1,22 @@
-"""The way of the data, from a source to a release."""
+"""`dpsu.release`: the items that many users share."""
 
-import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from dpsu.algorithms import DEFAULT, calibrate, find
-from dpsu.algorithms.counts import share_with_counts
+from dpsu.algorithms import DEFAULT, find_private
+from dpsu.algorithms.counts import CountingTerms
+from dpsu.algorithms.job import SingleJob
 from dpsu.algorithms.policy import Policy
 from dpsu.algorithms.request import DEFAULT_MAX_ITEMS, Calibration, Request
 from dpsu.engines import engine_for
-from dpsu.errors import InvalidArgument, NotPrivate
-from dpsu.ledger import Ledger, open_ledger
+from dpsu.errors import InvalidArgument
+from dpsu.ledger import Ledger
 from dpsu.listed import read_lists
-from dpsu.plan import Plan
-from dpsu.result import UNSAFE, Release, present
-from dpsu.sets import ColumnNames, Tokenizer, UserPer, text_rule
-from dpsu.statement import state
-from dpsu.stream import open_stream
-
-
-class EmptyRelease(UserWarning):
-    """Nothing was released; the message says how many users must share an item."""
+from dpsu.result import Release
+from dpsu.run import Terms, run
+from dpsu.sets import ColumnNames, Tokenizer, UserPer
+from dpsu.sources import Source
 
 
 def release(
@@ -44,6 +39,9 @@ def release(
     exclude: Any = None,
     counts: bool = False,
     ledger: Ledger | str | Path | None = None,
+    title: str | None = None,
+    note: str | None = None,
+    check_user: bool = True,
     unsafe: bool = False,
     engine: Literal["local", "spark"] | None = None,
     progress: Callable[[str], None] | None = None,
@@ -63,46 +61,26 @@ def release(
 
     `public_items` are always in the output and cost nothing, those in `exclude` never are: a list, a frame or the Path of
     a file. `counts=True` gives each item a noisy number of its holders, for a tenth of the promise (docs/counts.md). A
-    `ledger` records what is spent, before anything leaves, and refuses what would pass its cap.
+    `ledger` records what is spent and refuses what would pass its cap. `title` and `note` go into the statement.
+    `check_user=False` silences notes about user columns that do not look like users; they are for the curator alone.
     """
-    tell = progress or _tell_nobody
-    tell("calibrating")
-    chosen = find(algorithm)
-    if not chosen.private and not unsafe:
-        raise NotPrivate(
-            f"{chosen.name} is not differentially private ({chosen.proof}). To run it for research, pass unsafe=True "
-            "(--unsafe); the result must not be published."
-        )
-    words = text_rule(text, item=item, ngrams=ngrams, tokenizer=tokenizer, user_per=user_per)
-    where = engine_for(source, engine)
-    if "parts" in chosen.options:
+    described = Source.of(
+        source,
+        user=user,
+        item=item,
+        text=text,
+        ngrams=ngrams,
+        tokenizer=tokenizer,
+        user_per=user_per,
+        drop_nulls=drop_nulls,
+        format=format,
+    )
+    entry, where = find_private(algorithm, unsafe), engine_for(source, engine)
+    if "parts" in entry.options:
         options.setdefault("parts", where.parts)
-    listed, book = read_lists(public_items, exclude), open_ledger(ledger)
-    if (listed or counts) and where.name != "local":
+    lists = read_lists(public_items, exclude, described.text)
+    if (lists or counts) and where.name != "local":
         raise InvalidArgument("public_items, exclude and counts are for the local engine.")
     request = Request(epsilon, delta, max_items, calibration, options)
-    mechanism, counting = share_with_counts(chosen, request) if counts else (calibrate(chosen, request), None)
-    stream = open_stream()
-    statement = state(chosen, mechanism, stream, counting)
-    if book:
-        book.require_room(statement)
-
-    with where:
-        tell("reading")
-        how: dict[str, Any] = {"stream": stream, "drop_nulls": drop_nulls, "format": format}
-        sets = where.read(source, user=user, item=item, words=words, **how)
-        tell("weighing and deciding")
-        items = mechanism.select(where, listed.leave_out(where, sets, stream), stream)
-        tell("decoding")
-        names = listed.names(where, sets, items, counting, stream)
-
-    if book:
-        book.record(statement)
-    result = present(names, statement, None if statement else UNSAFE.format(algorithm=chosen.name))
-    if len(result) == 0:
-        warnings.warn(Plan(chosen.name, mechanism).when_empty(), EmptyRelease, stacklevel=2)
-    return result
-
-
-def _tell_nobody(stage: str) -> None:
-    """The progress of a caller who did not ask for it."""
+    job = SingleJob(entry, request, CountingTerms() if counts else None)
+    return run(job, described, where, Terms(ledger, lists, title, note, check_user, progress))

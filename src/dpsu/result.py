@@ -1,7 +1,7 @@
 """What leaves: the released items, and what was promised about them."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -11,20 +11,30 @@ import polars as pl
 from dpsu.output import write_frame
 from dpsu.statement import Statement
 
-UNSAFE = "This output carries no privacy promise and must not be published: {algorithm} is not differentially private."
 
-
-@dataclass(frozen=True)
-class Release:
+class Release(ABC):
     """Released items, sorted, with the statement of what was promised.
 
     `statement` is None after an algorithm that is not private, and `warning` then says so. With counts the frames and
-    files have a further column, `holders`.
+    files have a further column, `holders`. `notes` are for the curator of the data alone: they depend on the data, and no
+    output, repr or pickle has them. `exclude_salt` opens the salted digest of the list `exclude` in the statement.
     """
 
-    _frame: pl.DataFrame
-    statement: Statement | None
-    warning: str | None = None
+    def __init__(self, statement: Statement | None, warning: str | None = None) -> None:
+        self.statement = statement
+        self.warning = warning
+        self.notes: tuple[str, ...] = ()
+        self.users: int | None = None
+        self.exclude_salt: bytes | None = None
+        self.on_save: Callable[[Path, str], None] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "notes": (), "exclude_salt": None, "on_save": None}
+
+    @property
+    @abstractmethod
+    def _frame(self) -> pl.DataFrame:
+        """The released items as a sorted frame."""
 
     @cached_property
     def items(self) -> list[Any]:
@@ -86,18 +96,35 @@ class Release:
     def save(self, path: str | Path) -> None:
         """Write the items as Parquet, CSV, JSON lines or plain text, by the ending of `path`.
 
-        The file appears whole or not at all.
+        The file appears whole or not at all. The statement then has its digest, so that `dpsu verify --released` can tell
+        whether a file is the one that was released; a ledger gets its name.
         """
         write_frame(self._frame, path)
+        if self.statement is None or str(path) == "-":
+            return
+        self.statement = self.statement.about(path)
+        if self.on_save is not None and self.statement.released_sha256 is not None:
+            self.on_save(Path(path), self.statement.released_sha256)
+
+
+class LocalRelease(Release):
+    """A release in the memory of this process."""
+
+    def __init__(self, names: pl.DataFrame, statement: Statement | None, warning: str | None = None) -> None:
+        super().__init__(statement, warning)
+        self._names = names
+
+    @property
+    def _frame(self) -> pl.DataFrame:
+        return self._names
 
 
 class SparkRelease(Release):
     """A release that stays on the cluster until its items are asked for."""
 
-    _spark: Any
-
-    def __init__(self, names: Any, statement: Statement | None, warning: str | None) -> None:
-        self.__dict__.update(_spark=names, statement=statement, warning=warning)
+    def __init__(self, names: Any, statement: Statement | None, warning: str | None = None) -> None:
+        super().__init__(statement, warning)
+        self._spark = names
 
     @cached_property
     def _frame(self) -> pl.DataFrame:
@@ -124,5 +151,5 @@ class SparkRelease(Release):
 
 def present(names: Any, statement: Statement | None, warning: str | None) -> Release:
     """The release of these names: a Polars frame, or one of Spark."""
-    kind = Release if isinstance(names, pl.DataFrame) else SparkRelease
+    kind = LocalRelease if isinstance(names, pl.DataFrame) else SparkRelease
     return kind(names, statement, warning)

@@ -3,20 +3,19 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Literal
 
-from dpsu.algorithms.base import Algorithm, Mechanism
 from dpsu.errors import SourceError
-from dpsu.stream import Stream
+from dpsu.privacy.budget import Budget
 from dpsu.version import __version__
 
-if TYPE_CHECKING:
-    from dpsu.algorithms.counts import Counting
+SCHEMA = "dpsu-statement/2"
+"""The form of the JSON, described in docs/statement.md. Version 2 stays open until 0.2.0 is released."""
 
-SCHEMA = "dpsu-statement/1"
-"""The form of the JSON, described in docs/statement.md."""
+SCHEMA_1 = "dpsu-statement/1"
 
 UNIT = "one user, added or removed"
 
@@ -35,36 +34,53 @@ NOT_COVERED = (
 
 SEEDED = "the randomness was seeded for a test, so nothing is promised"
 
+Kind = Literal["single", "levels", "tuned"]
+"""One mechanism; one per level of n-grams; or one whose setting was chosen among trials."""
 
-@dataclass(frozen=True)
+ONLY_IN_2 = ("kind", "data", "lists", "date", "title", "note")
+"""Fields that statements of schema 1 do not have."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Statement:
     """The promise of one release: (epsilon, delta)-differential privacy for `unit`, and all that it rests on.
 
     `parameters` are noise, thresholds and the algorithm's constants; `budget` is the pair (mu, delta_new) that composes
-    as Gaussian DP, where the algorithm has one. `released_sha256` is the digest of the file that it speaks of, once
-    there is one. If `void` gives a reason, nothing is promised.
+    as Gaussian DP, where the algorithm has one. `data` names the columns of users and items, `lists` has digests of
+    the caller's lists, and `rests_on` is what the caller must guarantee. `released_sha256` is the digest of the file that
+    the statement speaks of, once there is one. If `void` gives a reason, nothing is promised.
     """
 
     epsilon: float
     delta: float
+    kind: Kind
     algorithm: str
     calibration: str
     max_items: int
     parameters: dict[str, Any]
-    budget: dict[str, float] | None
+    budget: Budget | None
     proof: str
+    data: dict[str, Any] | None = None
+    lists: dict[str, Any] | None = None
     unit: str = UNIT
     noise_source: str = NOISE_SOURCE
     rests_on: tuple[str, ...] = ()
     not_covered: tuple[str, ...] = NOT_COVERED
     void: str | None = None
+    date: str | None = None
+    title: str | None = None
+    note: str | None = None
     released_sha256: str | None = None
-    version: str = field(default=__version__)
+    version: str = __version__
+    schema: str = SCHEMA
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as plain data, with the schema and a digest over all of them."""
-        fields = json.loads(json.dumps({"schema": SCHEMA, **asdict(self)}))
-        return {**fields, "digest": content_digest(fields)}
+        left_out = ONLY_IN_2 if self.schema == SCHEMA_1 else ()
+        fields = {name: value for name, value in vars(self).items() if name not in left_out}
+        fields["budget"] = None if self.budget is None else vars(self.budget)
+        plain = json.loads(json.dumps({"schema": self.schema, **fields}))
+        return {**plain, "digest": content_digest(plain)}
 
     def to_json(self) -> str:
         """The same as JSON; floats keep every digit."""
@@ -76,13 +92,19 @@ class Statement:
 
     @classmethod
     def from_json(cls, text: str) -> "Statement":
-        """Read back what `to_json` wrote."""
-        fields = json.loads(text)
-        for derived in ("schema", "digest"):
-            fields.pop(derived, None)
-        return cls(
-            **{**fields, "rests_on": tuple(fields["rests_on"]), "not_covered": tuple(fields["not_covered"])}
-        )
+        """Read back what `to_json` wrote, in schema 1 or 2."""
+        return cls.from_dict(json.loads(text))
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> "Statement":
+        """Read back what `to_dict` gave, in schema 1 or 2."""
+        known = {name: value for name, value in fields.items() if name != "digest"}
+        if known.get("schema") == SCHEMA_1:
+            known["kind"] = _kind_of_schema_1(known["parameters"])
+        known["budget"] = None if known["budget"] is None else Budget(**known["budget"])
+        for name in ("rests_on", "not_covered"):
+            known[name] = tuple(known[name])
+        return cls(**known)
 
     def save(self, path: str | Path) -> None:
         """Write the statement as JSON."""
@@ -91,57 +113,50 @@ class Statement:
         write_text(self.to_json() + "\n", path)
 
     def __str__(self) -> str:
-        promise = (
-            f"VOID: {self.void}."
-            if self.void
-            else f"This output is ({self.epsilon:g}, {self.delta:g})-differentially private for {self.unit}."
+        from dpsu.report.text import statement_text
+
+        return statement_text(self)
+
+
+def claims(
+    data: Mapping[str, Any], lists: Mapping[str, Any], policies: Mapping[str, Any] | None = None
+) -> tuple[str, ...]:
+    """What the caller must guarantee: the promise follows only if all of it is true.
+
+    `policies` are the caller's own policies by name, each with its `norm` and `symmetric`.
+    """
+    stated = [_user_claim(data)]
+    tokenizer = data.get("tokenizer")
+    if tokenizer is not None and tokenizer["kind"] == "function":
+        stated.append(
+            f"the tokenizer {tokenizer['name']!r} looks at one text at a time and remembers nothing between texts"
         )
-        # What has a value for every round is in the JSON.
-        single = {
-            name: value for name, value in self.parameters.items() if isinstance(value, str | int | float)
-        }
-        numbers = ", ".join(f"{name} {_short(value)}" for name, value in single.items())
-        lines = [
-            promise,
-            f"Algorithm: {self.algorithm}, {self.calibration} calibration, at most {self.max_items} items of a user count.",
-            f"Parameters: {numbers}.",
-            f"Noise: {self.noise_source}.",
-        ]
-        if self.budget:
-            lines.append(
-                f"Composes as mu {self.budget['mu']:.6g} (Gaussian DP), delta_new {self.budget['delta_new']:.4g}."
-            )
-        lines += [f"Rests on the claim {claim}, which is the caller's." for claim in self.rests_on]
-        lines += [
-            "Not covered: " + "; ".join(self.not_covered) + ".",
-            f"Proof: {self.proof}. dpsu {self.version}.",
-        ]
-        return "\n".join(lines)
+    stated += [
+        f"the list {name} was not made from this data"
+        for name in ("public_items", "exclude")
+        if name in lists
+    ]
+    stated += [
+        f"the policy {name!r} is ℓ{own['norm']}-contractive" + (" and symmetric" if own["symmetric"] else "")
+        for name, own in sorted((policies or {}).items())
+    ]
+    return tuple(stated)
 
 
-def state(
-    algorithm: Algorithm, mechanism: Mechanism, stream: Stream, counting: "Counting | None" = None
-) -> Statement | None:
-    """The statement of a release, or None where the algorithm has nothing to promise."""
-    if not algorithm.private:
-        return None
-    request, parameters = mechanism.request, mechanism.parameters()
-    budget, claim = mechanism.budget(), mechanism.claim()
-    if counting:
-        request, parameters = counting.request, {**parameters, "counts": counting.stated}
-        budget = budget.compose(counting.budget) if budget else None
-    return Statement(
-        epsilon=request.epsilon,
-        delta=request.delta,
-        algorithm=algorithm.name,
-        calibration=request.calibration,
-        max_items=request.max_items,
-        parameters=parameters,
-        budget=asdict(budget) if budget else None,
-        proof=algorithm.proof,
-        rests_on=(claim,) if claim else (),
-        void=SEEDED if stream.seeded else None,
-    )
+def _user_claim(data: Mapping[str, Any]) -> str:
+    form = data["form"]
+    if form == "columns":
+        columns = data["user"]
+        named = f"column {columns[0]!r}" if len(columns) == 1 else f"columns {', '.join(map(repr, columns))}"
+        return f"all rows of one person have the same value in the {named}"
+    if form == "collection":
+        return "all items of one person belong to one entry of the collection"
+    return f"one person wrote one of the {form}"
+
+
+def today() -> str:
+    """The date of a statement, in UTC."""
+    return datetime.now(UTC).date().isoformat()
 
 
 def content_digest(fields: Mapping[str, Any]) -> str:
@@ -160,5 +175,7 @@ def file_digest(path: str | Path) -> str:
         raise SourceError(f"cannot read {path}: {error.strerror}.") from error
 
 
-def _short(value: str | float) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+def _kind_of_schema_1(parameters: Mapping[str, Any]) -> Kind:
+    if "tuning" in parameters:
+        return "tuned"
+    return "levels" if "levels" in parameters else "single"

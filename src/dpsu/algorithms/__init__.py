@@ -6,7 +6,7 @@ from dpsu.algorithms import count, dp_sips, focused, k_anonymity, mad, policy, s
 from dpsu.algorithms.base import Algorithm, Mechanism
 from dpsu.algorithms.policy import Policy, calibrate_own
 from dpsu.algorithms.request import Request
-from dpsu.errors import InvalidArgument
+from dpsu.errors import InvalidArgument, NotPrivate
 from dpsu.hints import did_you_mean
 
 CATALOGUE: dict[str, Algorithm] = {
@@ -52,6 +52,17 @@ def find(algorithm: "str | Policy") -> Algorithm:
             f"there is no algorithm {algorithm!r}; there are {', '.join(CATALOGUE)}.{did_you_mean(algorithm, CATALOGUE)}"
         )
     return CATALOGUE[algorithm]
+
+
+def find_private(algorithm: "str | Policy", unsafe: bool = False) -> Algorithm:
+    """The same, but algorithms that are not private need consent."""
+    entry = find(algorithm)
+    if not entry.private and not unsafe:
+        raise NotPrivate(
+            f"{entry.name} is not differentially private ({entry.proof}). To run it for research, pass unsafe=True "
+            "(--unsafe); the result must not be published."
+        )
+    return entry
 
 
 def calibrate(algorithm: Algorithm, request: Request) -> Mechanism:

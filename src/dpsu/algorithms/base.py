@@ -48,10 +48,6 @@ class Mechanism(ABC):
         """The pair that composes as Gaussian DP, or None for the ℓ1 family, which carries (epsilon, delta)."""
         return None
 
-    def claim(self) -> str | None:
-        """What the promise rests on beside the proof: a claim of the caller's, say."""
-        return None
-
 
 @dataclass(frozen=True)
 class Algorithm:

@@ -17,6 +17,7 @@ from dpsu.algorithms.base import Algorithm, Mechanism, drawn
 from dpsu.algorithms.request import Request
 from dpsu.algorithms.within import focused_within, whole_budget
 from dpsu.engines import Columns, Engine, Rule
+from dpsu.errors import InvalidArgument
 from dpsu.kernels import count_holders
 from dpsu.noise import gaussian_cells
 from dpsu.privacy import gaussian
@@ -33,6 +34,21 @@ NO_DIGEST = np.zeros((1, 2), np.uint64)
 
 
 @dataclass(frozen=True)
+class CountingTerms:
+    """What the caller asks of counts: their share of the promise, and whether users are counted as well."""
+
+    share: float = SHARE
+    with_users: bool = False
+
+    def __post_init__(self) -> None:
+        if not 0 < self.share < 1:
+            raise InvalidArgument(f"the share of counts must lie between 0 and 1, not {self.share!r}.")
+
+
+DEFAULT_TERMS = CountingTerms()
+
+
+@dataclass(frozen=True)
 class Counting:
     """Counts beside a release: the whole request, what they spend of it, and what the statement says of them."""
 
@@ -40,39 +56,37 @@ class Counting:
     budget: Budget
     sigma: float
     stated: dict[str, float]
+    with_users: bool = False
 
 
-def share_with_counts(algorithm: Algorithm, request: Request) -> tuple[Mechanism, Counting]:
+def share_with_counts(
+    algorithm: Algorithm, request: Request, terms: CountingTerms = DEFAULT_TERMS
+) -> tuple[Mechanism, Counting]:
     """The algorithm and counts of what it releases, which together keep the request's promise.
 
-    Counts take SHARE of the squared mu beside Focused Gaussian, and SHARE of epsilon and delta beside all others.
+    Counts take their share of the squared mu beside Focused Gaussian, and of epsilon and delta beside all others.
     """
+    share = terms.share
     if algorithm.name == "focused-gaussian" and not request.options:
         whole = whole_budget(request)
-        for_items, for_counts = whole.split([1 - SHARE, SHARE])
+        for_items, for_counts = whole.split([1 - share, share])
         mechanism: Mechanism = focused_within(request, Budget(for_items.mu, whole.delta_new))
         mu, taken = for_counts.mu, {}
     else:
-        taken = {"epsilon": SHARE * request.epsilon, "delta": SHARE * request.delta}
+        taken = {"epsilon": share * request.epsilon, "delta": share * request.delta}
         epsilon, delta = request.epsilon - taken["epsilon"], request.delta - taken["delta"]
         left = replace(request, epsilon=math.nextafter(epsilon, 0), delta=math.nextafter(delta, 0))
         mechanism = calibrate(algorithm, left)
         mu = gaussian.mu_for(**taken)
-    sigma = counting_noise(mu, request.max_items)
-    stated = {**stated_counts(sigma, request.max_items, SHARE), **taken}
-    return mechanism, Counting(request, Budget(mu, 0.0), sigma, stated)
+    squared = request.max_items + terms.with_users
+    sigma = counting_noise(mu, squared)
+    stated = {"sigma": sigma, "squared_sensitivity": squared, "share": share, **taken}
+    return mechanism, Counting(request, Budget(mu, 0.0), sigma, stated, terms.with_users)
 
 
-def counting_noise(mu: float, max_items: int, *, with_users: bool = False) -> float:
-    """The noise for which counts of `max_items` items a user (and the number of users) are mu-Gaussian private."""
-    return math.sqrt(max_items + with_users) / mu * (1 + 2**-50)
-
-
-def stated_counts(
-    sigma: float, max_items: int, share: float, *, with_users: bool = False
-) -> dict[str, float]:
-    """What a statement says of counts: their noise, sensitivity and share of the squared mu."""
-    return {"sigma": sigma, "squared_sensitivity": max_items + with_users, "share": share}
+def counting_noise(mu: float, squared_sensitivity: int) -> float:
+    """The noise for which counts are mu-Gaussian private: a user moves at most so many of them by 1."""
+    return math.sqrt(squared_sensitivity) / mu * (1 + 2**-50)
 
 
 def noisy_holders(

@@ -75,8 +75,7 @@ class PolicyMechanism(Mechanism):
     walk: Walk
     selection: Selection
     spent: Budget | None = None
-    contractivity: str | None = None
-    symmetric: bool = True
+    own: Policy | None = None
 
     def select(self, engine: Engine, sets: Any, stream: Stream) -> Any:
         """Bound, walk, decide."""
@@ -100,23 +99,21 @@ class PolicyMechanism(Mechanism):
         )
 
     def parameters(self) -> dict[str, Any]:
-        """The selection's, and the walk's constants."""
+        """The selection's, and the walk's constants; of a policy of the caller's own also what is claimed."""
+        own = {"policy": self.own.name, "norm": self.own.norm} if self.own else {}
         return {
             **self.selection.parameters(),
             "alpha": self.request.options.get("alpha", DEFAULT_ALPHA),
             "cutoff": self.walk.unit * self.walk.cutoff,
             "passes": self.walk.passes,
             "parts": self.walk.parts,
-            "symmetric": self.symmetric,
+            "symmetric": self.own.symmetric if self.own else True,
+            **own,
         }
 
     def budget(self) -> Budget | None:
         """As for one Gaussian sum: contractivity makes the sensitivity that of one user's budget, but for rounding."""
         return self.spent
-
-    def claim(self) -> str | None:
-        """Contractivity, where it is the caller's."""
-        return self.contractivity
 
 
 def rounding_slack(cutoff: float, max_items: int, norm: int, passes: int = 1, parts: int = 1) -> float:
@@ -200,18 +197,15 @@ def calibrate_own(policy: Policy, request: Request) -> Mechanism:
         )
     new_weight: Literal["symmetric", "any"] = "symmetric" if policy.symmetric else "any"
     kernel = _walk_with(policy)
-    claim = f"that the policy {policy.name!r} is ℓ{policy.norm}-contractive" + (
-        " and symmetric" if policy.symmetric else ""
-    )
     if policy.norm == 2:
         mechanism = _gaussian_walk(request, kernel, new_weight, spends_all=False)
-        return replace(mechanism, contractivity=claim, symmetric=policy.symmetric)
+        return replace(mechanism, own=policy)
     alpha = _alpha_and_passes(request)[0]
     selection = curve_selection(request, new_weight=new_weight)
     cutoff = selection.parameters()["threshold"] + alpha / request.epsilon
     unit = math.nextafter(1 / (1 + rounding_slack(2 * cutoff, request.max_items, norm=1)), 0)
     walk = Walk(kernel, cutoff / unit, 1.0, 1, np.float64, unit=unit)
-    return PolicyMechanism(request, walk, selection, contractivity=claim, symmetric=policy.symmetric)
+    return PolicyMechanism(request, walk, selection, own=policy)
 
 
 def _walk_with(policy: Policy) -> Kernel:

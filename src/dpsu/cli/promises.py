@@ -76,9 +76,21 @@ def show(path: LedgerFile, as_json: AsJson = False) -> None:
         Console().print(ledger_table(ledger))
         return
     entries = [
-        {"number": entry.number, "at": entry.at, "statement": entry.statement.to_dict()}
+        {
+            "number": entry.number,
+            "at": entry.at,
+            "purpose": entry.purpose,
+            "epsilon": entry.epsilon,
+            "delta": entry.delta,
+            "output": entry.output,
+            "statement": entry.statement.to_dict() if entry.statement else None,
+        }
         for entry in ledger.entries()
     ]
-    spent = {"epsilon": ledger.epsilon_spent(), "delta_at_cap": ledger.spent()}
+    spent = {
+        "epsilon": ledger.epsilon_spent(),
+        "epsilon_left": ledger.epsilon_left(),
+        "delta_at_cap": ledger.spent(),
+    }
     cap = {"epsilon": ledger.epsilon, "delta": ledger.delta}
     print(json.dumps({"cap": cap, "spent": spent, "releases": entries}, indent=2))

@@ -2,16 +2,17 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpsu.errors import InvalidArgument
 from dpsu.kernels import Kernel
-from dpsu.sets import ColumnNames
-from dpsu.sets.text import TextRule
 from dpsu.stream import Stream
+
+if TYPE_CHECKING:
+    from dpsu.sources import Source
 
 ENGINES = ("local", "spark")
 
@@ -74,18 +75,11 @@ class Engine(Protocol):
     def __exit__(self, *error: object) -> None:
         """Drop what is kept."""
 
-    def read(
-        self,
-        source: Any,
-        *,
-        user: ColumnNames | None,
-        item: ColumnNames | None,
-        words: TextRule | None,
-        stream: Stream,
-        drop_nulls: bool,
-        format: str | None,
-    ) -> Any:
-        """The sets of all users; `words`, if given, makes the items from text."""
+    def read(self, source: "Source", stream: Stream) -> Any:
+        """The sets of all users; the source's rule, if it has one, makes the items from text."""
+
+    def read_corpus(self, source: "Source", stream: Stream) -> Any:
+        """All text of the source as words, for n-grams in levels."""
 
     def require_users(self, sets: Any, most: int) -> None:
         """Stop, for the curator's eyes only, if there are more users than a calibration has paid for."""

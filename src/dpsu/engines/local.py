@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -16,10 +16,13 @@ from dpsu.engines import Columns, Rule, Step, Walk
 from dpsu.errors import TooLarge
 from dpsu.kernels import Codes, keep_open
 from dpsu.random_kernels import long_rows, sample_rows
-from dpsu.sets import ColumnNames, UserSets, read_sets, read_text
-from dpsu.sets.text import TextRule
+from dpsu.sets import UserSets, read_sets, read_text
+from dpsu.sets.text import Corpus, read_corpus
 from dpsu.sets.user_sets import Digests
 from dpsu.stream import Purpose, Stream
+
+if TYPE_CHECKING:
+    from dpsu.sources import Source
 
 FEWEST_PAIRS = 1 << 17
 """Of a thread: with fewer a second one costs more than it saves."""
@@ -69,20 +72,17 @@ class LocalEngine:
         """Threads are all that it keeps."""
         self._pool.shutdown()
 
-    def read(
-        self,
-        source: Any,
-        *,
-        user: ColumnNames | None,
-        item: ColumnNames | None,
-        words: TextRule | None,
-        stream: Stream,
-        drop_nulls: bool,
-        format: str | None,
-    ) -> UserSets:
+    def read(self, source: "Source", stream: Stream) -> UserSets:
         """The sets of all users in files, frames, collections or text."""
-        how: dict[str, Any] = {"user": user, "stream": stream, "drop_nulls": drop_nulls, "format": format}
-        return read_text(source, words, **how) if words else read_sets(source, item=item, **how)
+        how = _reading(source, stream)
+        if source.text is not None:
+            return read_text(source.data, source.text, **how)
+        return read_sets(source.data, item=source.item, **how)
+
+    def read_corpus(self, source: "Source", stream: Stream) -> Corpus:
+        """All text of the source as words."""
+        assert source.text is not None
+        return read_corpus(source.data, source.text, **_reading(source, stream))
 
     def leave_out(self, sets: Sets, closed: NDArray[np.bool_]) -> list[Rows]:
         """The sets as if nobody held the items that are closed."""
@@ -193,6 +193,15 @@ class LocalEngine:
 
     def _on_threads(self, work: Callable[[Any], Any], parts: list[Any]) -> list[Any]:
         return list(self._pool.map(work, parts) if len(parts) > 1 else map(work, parts))
+
+
+def _reading(source: "Source", stream: Stream) -> dict[str, Any]:
+    return {
+        "user": source.user,
+        "stream": stream,
+        "drop_nulls": source.drop_nulls,
+        "format": source.format,
+    }
 
 
 def _parts_of(sets: Sets) -> Sequence[UserSets | Rows]:

@@ -25,13 +25,14 @@ from dpsu.engines.spark_session import (
     translated,
 )
 from dpsu.errors import InvalidArgument, TooLarge
-from dpsu.sets import ColumnNames, read_sets, read_text
+from dpsu.sets import read_sets, read_text
 from dpsu.sets.columns import key_columns, require_apart, require_columns
-from dpsu.sets.text import TextRule
 from dpsu.stream import Stream
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+    from dpsu.sources import Source
 
 LETTERS = "place long, sender long, payload binary"
 PARTS = LETTERS + ", names binary"
@@ -94,29 +95,21 @@ class SparkEngine:
         for table in self._checkpoints:
             drop_checkpoint(table)
 
-    def read(
-        self,
-        source: Any,
-        *,
-        user: ColumnNames | None,
-        item: ColumnNames | None,
-        words: TextRule | None,
-        stream: Stream,
-        drop_nulls: bool,
-        format: str | None,
-    ) -> Sets:
+    def read(self, source: "Source", stream: Stream) -> Sets:
         """The sets of all users in a Spark frame, divided into parts by a keyed hash of the user."""
-        if not is_spark_frame(source):
-            source = scan_files(self._session, source, format)
+        words = source.text
+        frame = source.data
+        if not is_spark_frame(frame):
+            frame = scan_files(self._session, frame, source.format)
         if words is not None and words.column is None:
             raise InvalidArgument("on Spark text needs a column: say which one holds it, text=…")
-        users = key_columns(user, "user")
-        items = [words.column] if words and words.column else key_columns(item, "item")
+        users = key_columns(source.user, "user")
+        items = [words.column] if words and words.column else key_columns(source.item, "item")
         require_apart(users, items)
         columns = list(dict.fromkeys(users + items))
-        require_columns(columns, source.columns, LABEL)
-        rows = source.select(*map(named, columns))
-        rows = rows.dropna() if drop_nulls else rows
+        require_columns(columns, frame.columns, LABEL)
+        rows = frame.select(*map(named, columns))
+        rows = rows.dropna() if source.drop_nulls else rows
 
         with translated():
             per_part = TEXTS_PER_PART if words else ROWS_PER_PART
@@ -136,6 +129,10 @@ class SparkEngine:
         build = workers.on_group(workers.build_part, read=read, item=names)
         parts = self._grouped(divided).applyInArrow(build, PARTS)
         return Sets(self._keep(self._spread(parts, "place")), schema)
+
+    def read_corpus(self, source: "Source", stream: Stream) -> Any:
+        """Not on Spark."""
+        raise InvalidArgument("n-grams in levels run on the local engine; pass source.toArrow().")
 
     def require_users(self, sets: Sets, most: int) -> None:
         """Stop if there are more users than a calibration has paid for; Spark compares, the count stays there."""

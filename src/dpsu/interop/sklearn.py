@@ -6,25 +6,26 @@ documents that were fitted. Needs `pip install dpsu[sklearn]`.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 import polars as pl
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 
-from dpsu.algorithms import DEFAULT
-from dpsu.algorithms.counts import counting_noise, noisy_holders, noisy_users, stated_counts
+from dpsu.algorithms import DEFAULT, find_private
+from dpsu.algorithms.counts import CountingTerms
+from dpsu.algorithms.job import SingleJob
 from dpsu.algorithms.request import DEFAULT_MAX_ITEMS, Request
-from dpsu.algorithms.within import focused_within, whole_budget
-from dpsu.engines.local import LocalEngine
+from dpsu.engines import engine_for
 from dpsu.errors import InvalidArgument
-from dpsu.privacy.budget import Budget
-from dpsu.release import release
-from dpsu.sets import Tokenizer, read_text, text_rule
+from dpsu.ledger import Ledger
+from dpsu.result import Release
+from dpsu.run import Terms, run
+from dpsu.sets import Tokenizer
 from dpsu.sets.text import split_text
-from dpsu.statement import SEEDED, Statement
-from dpsu.stream import open_stream
+from dpsu.sources import Source
+from dpsu.statement import Statement
 
 LEAKS = (
     "{name}={value!r} would choose words by exact counts, which one user can tip, and so would break the promise. "
@@ -42,6 +43,8 @@ class _PrivateVocabulary:
     max_items: int
     ngram_range: tuple[int, int]
     tokenizer: Tokenizer
+    ledger: Ledger | str | Path | None
+    title: str | None
     vocabulary_: dict[str, int]
     fixed_vocabulary_: bool
     statement_: Statement | None
@@ -75,6 +78,12 @@ class _PrivateVocabulary:
         if len(texts) != len(users):
             raise InvalidArgument("there must be as many groups as documents: one user for each")
         return pl.DataFrame([users, texts])
+
+    def _run(self, job: SingleJob, frame: pl.DataFrame) -> Release:
+        """One release of the documents' words, recorded in the ledger if there is one."""
+        source = Source.of(frame, user="user", text="text", ngrams=self._sizes(), tokenizer=self.tokenizer)
+        terms = Terms(self.ledger, title=self.title, check_user=False)
+        return run(job, source, engine_for(frame, "local"), terms)
 
     def _keep(self, words: list[str], statement: Statement | None) -> Self:
         self.vocabulary_ = {word: place for place, word in enumerate(words)}
@@ -111,6 +120,8 @@ class PrivateCountVectorizer(_PrivateVocabulary, CountVectorizer):  # type: igno
         min_df: float = 1,
         max_df: float = 1.0,
         max_features: int | None = None,
+        ledger: Ledger | str | Path | None = None,
+        title: str | None = None,
     ) -> None:
         super().__init__(
             ngram_range=ngram_range,
@@ -124,21 +135,14 @@ class PrivateCountVectorizer(_PrivateVocabulary, CountVectorizer):  # type: igno
         self.epsilon = epsilon
         self.delta = delta
         self.max_items = max_items
+        self.ledger = ledger
+        self.title = title
         self.algorithm = algorithm
 
     def fit(self, raw_documents: Iterable[str], y: Any = None, groups: Sequence[Any] | None = None) -> Self:
         """Learn the vocabulary privately; `groups` says which user wrote each document."""
-        result = release(
-            self._frame(raw_documents, groups),
-            user="user",
-            text="text",
-            ngrams=self._sizes(),
-            tokenizer=self.tokenizer,
-            epsilon=self.epsilon,
-            delta=self.delta,
-            max_items=self.max_items,
-            algorithm=self.algorithm,
-        )
+        job = SingleJob(find_private(self.algorithm), Request(self.epsilon, self.delta, self.max_items))
+        result = self._run(job, self._frame(raw_documents, groups))
         return self._keep(result.items, result.statement)
 
 
@@ -164,6 +168,8 @@ class PrivateTfidfVectorizer(_PrivateVocabulary, TfidfVectorizer):  # type: igno
         min_df: float = 1,
         max_df: float = 1.0,
         max_features: int | None = None,
+        ledger: Ledger | str | Path | None = None,
+        title: str | None = None,
     ) -> None:
         super().__init__(
             ngram_range=ngram_range,
@@ -179,51 +185,18 @@ class PrivateTfidfVectorizer(_PrivateVocabulary, TfidfVectorizer):  # type: igno
         self.epsilon = epsilon
         self.delta = delta
         self.max_items = max_items
+        self.ledger = ledger
+        self.title = title
         self.idf_share = idf_share
 
     def fit(self, raw_documents: Iterable[str], y: Any = None, groups: Sequence[Any] | None = None) -> Self:
         """Learn vocabulary and idf privately; `groups` says which user wrote each document."""
-        frame = self._frame(raw_documents, groups)
-        request = Request(self.epsilon, self.delta, self.max_items)
-        whole = whole_budget(request)
-        if not 0 < self.idf_share < 1:
-            raise InvalidArgument(f"idf_share must lie between 0 and 1, not {self.idf_share!r}")
-        for_words, for_counts = (
-            Budget(part.mu, delta_new)
-            for part, delta_new in zip(
-                whole.split([1 - self.idf_share, self.idf_share]), (whole.delta_new, 0.0), strict=True
-            )
-        )
-        mechanism = focused_within(request, for_words)
-        sigma = counting_noise(for_counts.mu, request.max_items, with_users=True)
-
-        rule = text_rule("text", ngrams=self._sizes(), tokenizer=self.tokenizer)
-        assert rule is not None
-        stream, engine = open_stream(), LocalEngine()
-        sets = read_text(frame, rule, user="user", stream=stream)
-        items = mechanism.select(engine, sets, stream)
-        items = noisy_holders(engine, sets, items, max_items=request.max_items, sigma=sigma, stream=stream)
-        users = max(1, noisy_users(sets.n_users, sigma=sigma, stream=stream))
-        codes = np.flatnonzero(items["released"])
-        words = sets.names.decode(codes, beside={"holders": items["holders"][codes]})
-        parameters = {
-            **mechanism.parameters(),
-            "counts": stated_counts(sigma, request.max_items, self.idf_share, with_users=True),
-        }
-        self._keep(
-            words.to_series().to_list(),
-            Statement(
-                epsilon=request.epsilon,
-                delta=request.delta,
-                algorithm="focused-gaussian",
-                calibration=request.calibration,
-                max_items=request.max_items,
-                parameters=parameters,
-                budget=asdict(for_words.compose(for_counts)),
-                proof="docs/ngrams.md",
-                void=SEEDED if stream.seeded else None,
-            ),
-        )
-        holders = words["holders"].to_numpy().clip(1, users)
+        terms = CountingTerms(share=self.idf_share, with_users=True)
+        job = SingleJob(find_private(DEFAULT), Request(self.epsilon, self.delta, self.max_items), terms)
+        result = self._run(job, self._frame(raw_documents, groups))
+        assert result.counts is not None
+        assert result.users is not None
+        users = max(1, result.users)
+        holders = np.array([result.counts[word] for word in result.items], np.int64).clip(1, users)
         self.idf_ = np.log((1 + users) / (1 + holders)) + 1
-        return self
+        return self._keep(result.items, result.statement)

@@ -64,7 +64,7 @@ def plan_of(statement: Statement) -> Plan | None:
     counted = "counts" in statement.parameters
     mechanism = share_with_counts(entry, request)[0] if counted else calibrate(entry, request)
     same = json.loads(json.dumps(mechanism.parameters())) == json.loads(json.dumps(parameters))
-    return Plan(entry.name, mechanism) if same and not statement.rests_on else None
+    return Plan(entry.name, mechanism) if same and statement.kind == "single" else None
 
 
 def _lead(statement: Statement, released: int | None) -> str:
@@ -207,7 +207,7 @@ def _parameters(statement: Statement) -> str:
         ("delta", statement.delta),
         ("at most so many items of a person", statement.max_items),
         *_for_a_table(statement.parameters).items(),
-        *(statement.budget or {}).items(),
+        *(vars(statement.budget) if statement.budget else {}).items(),
         ("randomness", statement.noise_source),
         ("proof", statement.proof),
     ]

@@ -74,6 +74,36 @@ def chance_chart(plan: Plan, set_size: int) -> str:
     return "\n".join(lines)
 
 
+def statement_text(statement: Statement) -> str:
+    """What was promised, line by line; parameters with a value for every round are in the JSON alone."""
+    promise = (
+        f"VOID: {statement.void}."
+        if statement.void
+        else f"This output is ({statement.epsilon:g}, {statement.delta:g})-differentially private for {statement.unit}."
+    )
+    single = {
+        name: value for name, value in statement.parameters.items() if isinstance(value, str | int | float)
+    }
+    lines = [
+        *([f"Title: {statement.title}"] if statement.title else []),
+        promise,
+        f"Algorithm: {statement.algorithm}, {statement.calibration} calibration, max_items {statement.max_items}.",
+        f"Parameters: {', '.join(f'{name} {_number(value)}' for name, value in single.items())}.",
+        f"Noise: {statement.noise_source}.",
+    ]
+    if statement.budget:
+        lines.append(
+            f"Composes as mu {statement.budget.mu:.6g} (Gaussian DP), delta_new {statement.budget.delta_new:.4g}."
+        )
+    lines += [f"The caller guarantees that {claim}." for claim in statement.rests_on]
+    lines += [
+        "Not covered: " + "; ".join(statement.not_covered) + ".",
+        f"Proof: {statement.proof}. dpsu {statement.version}{f', {statement.date}' if statement.date else ''}.",
+        *([f"Note: {statement.note}"] if statement.note else []),
+    ]
+    return "\n".join(lines)
+
+
 def statement_panel(statement: Statement | None, warning: str | None) -> Panel:
     """What was promised, framed."""
     if statement is None:
@@ -113,17 +143,22 @@ def comparison_table(frame: pl.DataFrame) -> Table:
 
 
 def ledger_table(ledger: Ledger) -> Table:
-    """The releases over one data set, and what they spend together."""
+    """What was spent over one data set, for what, and what is left."""
     table = Table(
         title=f"{ledger.path.name}: epsilon {ledger.epsilon:g}, delta {ledger.delta:g} at most",
-        caption=f"together epsilon {ledger.epsilon_spent():.4g} at delta {ledger.delta:g}",
+        caption=f"at delta {ledger.delta:g}: epsilon {ledger.epsilon_spent():.4g} spent, {ledger.epsilon_left():.4g} left",
     )
-    for column in ("release", "at", "algorithm", "epsilon", "delta"):
+    for column in ("entry", "date", "purpose", "epsilon", "delta", "output"):
         table.add_column(column)
     for entry in ledger.entries():
-        stated = entry.statement
+        algorithm = entry.statement.algorithm if entry.statement else "not finished"
         table.add_row(
-            str(entry.number), entry.at, stated.algorithm, f"{stated.epsilon:g}", f"{stated.delta:g}"
+            str(entry.number),
+            entry.at[:10],
+            entry.purpose or algorithm,
+            f"{entry.epsilon:g}",
+            f"{entry.delta:g}",
+            entry.output or "",
         )
     return table
 

@@ -1,0 +1,145 @@
+"""One thing to run: a promise that is fixed beforehand, and a selection that keeps it."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from dpsu.algorithms import calibrate
+from dpsu.algorithms.base import Algorithm, Mechanism
+from dpsu.algorithms.counts import Counting, CountingTerms, noisy_users, share_with_counts
+from dpsu.algorithms.request import Request
+from dpsu.engines import Engine
+from dpsu.privacy.budget import Budget
+from dpsu.statement import Kind
+from dpsu.stream import Stream
+
+if TYPE_CHECKING:
+    from dpsu.listed import Listed
+    from dpsu.sources import Source
+
+Tell = Callable[[str], None]
+"""Is told which stage begins; stages are public."""
+
+UNSAFE = "This output carries no privacy promise and must not be published: {algorithm} is not differentially private."
+
+OWN_POLICY = "own-policy"
+"""What a statement calls the algorithm that runs a policy of the caller's."""
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What a run spends: public, and fixed before any data is read.
+
+    `policies` are the caller's own policies by name, each with its `norm` and `symmetric`.
+    """
+
+    kind: Kind
+    algorithm: str
+    calibration: str
+    epsilon: float
+    delta: float
+    max_items: int
+    parameters: dict[str, Any]
+    budget: Budget | None
+    proof: str
+    policies: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What a mechanism selected: the names of the released items, and the statement's fields that its private steps fixed.
+
+    `users` is the noisy number of users, where it was asked for.
+    """
+
+    names: Any
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    users: int | None = None
+
+
+class Job(ABC):
+    """One thing to run: it knows its promise beforehand, reads what it needs, and selects."""
+
+    promise: Promise
+
+    def read(self, engine: Engine, source: "Source", stream: Stream) -> Any:
+        """The user sets that `select` works on."""
+        return engine.read(source, stream)
+
+    @abstractmethod
+    def select(self, engine: Engine, sets: Any, lists: "Listed", stream: Stream, tell: Tell) -> Chosen:
+        """What is released. From here on the privacy is spent."""
+
+    @abstractmethod
+    def mechanism(self) -> Mechanism:
+        """The mechanism whose thresholds explain an empty release."""
+
+    @property
+    def unsafe(self) -> str | None:
+        """Why nothing is promised, for algorithms that are not private."""
+        return None
+
+
+class SingleJob(Job):
+    """One mechanism, with counts of what it releases if they are asked for."""
+
+    def __init__(self, entry: Algorithm, request: Request, counting: CountingTerms | None = None) -> None:
+        self._unsafe = None if entry.private else UNSAFE.format(algorithm=entry.name)
+        self._counting: Counting | None = None
+        if counting is None:
+            self._mechanism = calibrate(entry, request)
+        else:
+            self._mechanism, self._counting = share_with_counts(entry, request, counting)
+        self.promise = promise_of(entry, self._mechanism, self._counting)
+
+    def select(self, engine: Engine, sets: Any, lists: "Listed", stream: Stream, tell: Tell) -> Chosen:
+        """Leave listed items out, select, count, name."""
+        tell("weighing and deciding")
+        items = self._mechanism.select(engine, lists.leave_out(engine, sets, stream), stream)
+        tell("decoding")
+        names = lists.names(engine, sets, items, self._counting, stream)
+        counting = self._counting
+        users = (
+            noisy_users(sets.n_users, sigma=counting.sigma, stream=stream)
+            if counting is not None and counting.with_users
+            else None
+        )
+        return Chosen(names, users=users)
+
+    def mechanism(self) -> Mechanism:
+        """The mechanism itself."""
+        return self._mechanism
+
+    @property
+    def unsafe(self) -> str | None:
+        """Why nothing is promised, for algorithms that are not private."""
+        return self._unsafe
+
+
+def promise_of(entry: Algorithm, mechanism: Mechanism, counting: Counting | None = None) -> Promise:
+    """What this mechanism promises, with its counts."""
+    request, parameters, budget = mechanism.request, mechanism.parameters(), mechanism.budget()
+    policies = own_policies(parameters)
+    if counting is not None:
+        request, parameters = counting.request, {**parameters, "counts": counting.stated}
+        budget = budget.compose(counting.budget) if budget else None
+    return Promise(
+        kind="single",
+        algorithm=OWN_POLICY if policies else entry.name,
+        calibration=request.calibration,
+        epsilon=request.epsilon,
+        delta=request.delta,
+        max_items=request.max_items,
+        parameters=parameters,
+        budget=budget,
+        proof=entry.proof,
+        policies=policies,
+    )
+
+
+def own_policies(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """The policy of the caller's own that these parameters name, if any, with what is claimed of it."""
+    if "policy" not in parameters:
+        return {}
+    return {parameters["policy"]: {name: parameters[name] for name in ("norm", "symmetric")}}

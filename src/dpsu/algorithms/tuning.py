@@ -1,0 +1,278 @@
+"""Choosing settings without breaking the promise.
+
+Trying settings and showing the best spends privacy like anything else that looks at the data. Two ways are paid for here:
+trying on a random part of the users, who are then left out of the release; and private selection on all of them, where
+every try is a release of its own, with more noise, and the largest leaves. Proofs and costs: docs/tuning.md.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import count
+from typing import Any, Literal
+
+import numpy as np
+
+from dpsu.algorithms import DEFAULT, calibrate, find
+from dpsu.algorithms.base import Algorithm, Mechanism
+from dpsu.algorithms.job import Chosen, Job, Promise, Tell, promise_of
+from dpsu.algorithms.request import DEFAULT_MAX_ITEMS, Request
+from dpsu.engines import Engine
+from dpsu.errors import InvalidArgument, NotPrivate
+from dpsu.listed import Listed
+from dpsu.privacy.budget import Budget
+from dpsu.privacy.selection import delta_of_best, new_item_runs
+from dpsu.sets.parts import split_users
+from dpsu.stream import Purpose, Stream, open_stream
+
+Way = Literal["part", "selection"]
+Setting = Mapping[str, Any]
+
+PROOF = "docs/tuning.md"
+BISECTIONS = 11
+NO_DIGEST = np.zeros((1, 2), np.uint64)
+OF_THE_REQUEST = ("algorithm", "max_items", "calibration")
+
+HOW: dict[Way, str] = {
+    "part": "settings were tried on a random part of the users, who are left out of the release",
+    "selection": "private selection: the largest of a random number of releases, each with a setting drawn at random",
+}
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A setting that can be calibrated to any privacy."""
+
+    setting: dict[str, Any]
+    entry: Algorithm
+
+    @classmethod
+    def of(cls, setting: Setting) -> "Candidate":
+        """The candidate of this setting; algorithms that are not private are refused."""
+        entry = find(setting.get("algorithm", DEFAULT))
+        if not entry.private:
+            raise NotPrivate(
+                f"{entry.name} is not differentially private ({entry.proof}), so it cannot be a setting to choose from."
+            )
+        return cls(dict(setting), entry)
+
+    def at(self, epsilon: float, delta: float) -> Mechanism:
+        """The mechanism of this setting at this privacy."""
+        options = {key: value for key, value in self.setting.items() if key not in OF_THE_REQUEST}
+        max_items = self.setting.get("max_items", DEFAULT_MAX_ITEMS)
+        calibration = self.setting.get("calibration", "exact")
+        return calibrate(self.entry, Request(epsilon, delta, max_items, calibration, options))
+
+    def promise(self, mechanism: Mechanism) -> Promise:
+        """What this setting's mechanism promises alone."""
+        return promise_of(self.entry, mechanism)
+
+    def described(self) -> dict[str, Any]:
+        """The setting as plain data."""
+        return {key: _plain(value) for key, value in {"algorithm": self.entry.name, **self.setting}.items()}
+
+
+class TuneJob(Job):
+    """Settings to choose from, and how; `setting` and `scores` are known once it has run."""
+
+    way: Way
+
+    def __init__(
+        self, request: Request, candidates: Sequence[Candidate], trials: Sequence[Mechanism]
+    ) -> None:
+        self.request = request
+        self.candidates = candidates
+        self.trials = trials
+        self.setting: dict[str, Any] = {}
+        self.scores: list[int] | None = None
+        tried = [candidate.promise(trial) for candidate, trial in zip(candidates, trials, strict=True)]
+        self._tried = [_told(promise) for promise in tried]
+        self.promise = Promise(
+            kind="tuned",
+            algorithm="tuned",
+            calibration="exact",
+            epsilon=request.epsilon,
+            delta=request.delta,
+            max_items=max(promise.max_items for promise in tried),
+            parameters={},
+            budget=None,
+            proof=PROOF,
+            policies={name: own for promise in tried for name, own in promise.policies.items()},
+        )
+
+    def mechanism(self) -> Mechanism:
+        """The mechanism of the chosen setting."""
+        return Candidate.of(self.setting).at(self.request.epsilon, self.request.delta)
+
+    def _chosen(self, names: Any, place: int, mechanism: Mechanism, story: dict[str, Any]) -> Chosen:
+        """The release with the parameters of the mechanism that made it, and how its setting was chosen."""
+        chosen = self.candidates[place]
+        self.setting = chosen.setting
+        made = chosen.promise(mechanism)
+        tuning = {
+            "way": self.way,
+            **story,
+            "how": HOW[self.way],
+            "epsilon_of_a_try": self.trials[0].request.epsilon,
+            "settings": [candidate.described() for candidate in self.candidates],
+            "chosen": chosen.described(),
+            "release": _told(made),
+            "trials": self._tried,
+        }
+        fields = {name: getattr(made, name) for name in ("algorithm", "calibration", "max_items")}
+        return Chosen(names, {**fields, "parameters": {"tuning": tuning}})
+
+
+class TuneOnPart(TuneJob):
+    """Try every setting on the users whose coin says so, and release the others' items with the best."""
+
+    way = "part"
+
+    def __init__(self, request: Request, candidates: Sequence[Candidate], share: float) -> None:
+        super().__init__(request, candidates, trials_on_part(candidates, request))
+        if not (isinstance(share, int | float) and 0 < share < 1):
+            raise InvalidArgument(f"share, of the users to tune on, must lie between 0 and 1, not {share!r}.")
+        self._share = float(share)
+
+    def select(self, engine: Engine, sets: Any, lists: Listed, stream: Stream, tell: Tell) -> Chosen:
+        """Trials on one part, the release on the other."""
+        coins = stream.words(Purpose.TUNE, 0, sets.user_digests)
+        tuning, others = split_users(sets, coins < np.uint64(int(self._share * 2**64)))
+        scores = []
+        for place, trial in enumerate(self.trials, 1):
+            tell(f"setting {place} of {len(self.trials)}")
+            scores.append(int(trial.select(engine, tuning, open_stream())["released"].sum()))
+        best = int(np.argmax(scores))
+        mechanism = self.candidates[best].at(self.request.epsilon, self.request.delta)
+        tell("releasing")
+        names = engine.names(others, mechanism.select(engine, others, open_stream()))
+        self.scores = scores
+        return self._chosen(names, best, mechanism, {"share": self._share, "scores": scores})
+
+
+class TuneBySelection(TuneJob):
+    """Try settings at random until a coin says stop, and keep the largest release; nobody learns how many there were."""
+
+    way = "selection"
+
+    def __init__(self, request: Request, candidates: Sequence[Candidate], tries: float) -> None:
+        super().__init__(request, candidates, trials_for_selection(candidates, request, tries))
+        self._tries = float(tries)
+
+    def select(self, engine: Engine, sets: Any, lists: Listed, stream: Stream, tell: Tell) -> Chosen:
+        """The best of a random number of trials."""
+        tell("trying settings")
+        best: tuple[int, int, Any] = (-1, 0, None)
+        for place in draw_places(open_stream(), len(self.trials), self._tries):
+            items = self.trials[place].select(engine, sets, open_stream())
+            best = max(best, (int(items["released"].sum()), place, items), key=lambda run: run[0])
+        _, place, items = best
+        story = {"mean_tries": self._tries}
+        return self._chosen(engine.names(sets, items), place, self.trials[place], story)
+
+
+def trials_on_part(candidates: Sequence[Candidate], request: Request) -> list[Mechanism]:
+    """Every candidate, calibrated such that releases with all of them together keep the request's promise."""
+    return _calibrate_trials(
+        candidates, request, len(candidates), lambda trials: composed_delta(trials, request.epsilon)
+    )
+
+
+def trials_for_selection(candidates: Sequence[Candidate], request: Request, tries: float) -> list[Mechanism]:
+    """Every candidate, calibrated such that the best of a random number of tries keeps the request's promise."""
+    for candidate in candidates:
+        if candidate.at(request.epsilon, request.delta).budget() is None:
+            raise InvalidArgument(
+                f"private selection needs Gaussian noise, which {candidate.entry.name} has not; tune on a part instead."
+            )
+    if not (isinstance(tries, int | float) and 1 < tries < math.inf):
+        raise InvalidArgument(f"tries, the mean number of runs, must be a number above 1, not {tries!r}.")
+    runs = new_item_runs(request.epsilon, tries)
+    return _calibrate_trials(
+        candidates, request, runs, lambda trials: delta_of_best(request.epsilon, _dearest(trials), tries)
+    )
+
+
+def composed_delta(mechanisms: Sequence[Mechanism], epsilon: float) -> float:
+    """The delta that holds together with `epsilon` if all these mechanisms run on the same users.
+
+    Gaussian mechanisms compose by their budgets; the others add their epsilon and delta.
+    """
+    budgets = [(mechanism.request, mechanism.budget()) for mechanism in mechanisms]
+    others = [request for request, budget in budgets if budget is None]
+    left = epsilon - math.fsum(request.epsilon for request in others)
+    if left < 0:
+        return 1.0
+    whole = Budget(0.0, 0.0).compose(*(budget for _, budget in budgets if budget is not None))
+    return min(1.0, whole.delta(left) + math.fsum(request.delta for request in others))
+
+
+def _calibrate_trials(
+    candidates: Sequence[Candidate],
+    request: Request,
+    runs: float,
+    whole_delta: Callable[[list[Mechanism]], float],
+) -> list[Mechanism]:
+    """All candidates at the largest common epsilon for which the whole stays within delta.
+
+    New items of one user get a chance in each of `runs` runs, which may take half of delta.
+    """
+
+    def at(fraction: float) -> list[Mechanism]:
+        return [
+            candidate.at(fraction * request.epsilon, request.delta / (2 * runs)) for candidate in candidates
+        ]
+
+    low, high = 0.0, 2.0
+    trials: list[Mechanism] = []
+    for _ in range(BISECTIONS):
+        middle = (low + high) / 2
+        made = at(middle)
+        if whole_delta(made) <= request.delta:
+            low, trials = middle, made
+        else:
+            high = middle
+    if not trials:
+        raise InvalidArgument(
+            f"{len(candidates)} settings leave no privacy for a single try; give fewer settings or a larger delta."
+        )
+    return trials
+
+
+def _dearest(trials: Sequence[Mechanism]) -> Budget:
+    """What covers a try with any of the settings."""
+    spent = [budget for budget in (trial.budget() for trial in trials) if budget is not None]
+    return Budget(max(budget.mu for budget in spent), max(budget.delta_new for budget in spent))
+
+
+def draw_places(stream: Stream, settings: int, tries: float) -> Iterator[int]:
+    """Places of settings, each drawn evenly, until a coin says stop: `tries` of them on average, at least one."""
+    # Rounded up: stopping early is the safe side.
+    stop = np.uint64(math.ceil(2**64 / tries))
+    for turn in count():
+        place, coin = stream.words(Purpose.TUNE, turn, NO_DIGEST, count=2)[0]
+        yield int(place % np.uint64(settings))
+        if coin < stop:
+            return
+
+
+def _plain(value: Any) -> Any:
+    """A value of a setting as JSON can hold it: policies and the like by their names."""
+    if isinstance(value, np.generic):
+        return value.item()
+    return value if isinstance(value, int | float | str) else getattr(value, "name", repr(value))
+
+
+def _told(promise: Promise) -> dict[str, Any]:
+    """What a statement says of a trial, so that it can be verified as a release of its own."""
+    return {
+        "kind": promise.kind,
+        "algorithm": promise.algorithm,
+        "calibration": promise.calibration,
+        "max_items": promise.max_items,
+        "parameters": promise.parameters,
+        "epsilon": promise.epsilon,
+        "delta": promise.delta,
+        "budget": asdict(promise.budget) if promise.budget else None,
+        "proof": promise.proof,
+    }

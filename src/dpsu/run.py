@@ -1,0 +1,139 @@
+"""The one road: from a source to a release. Every verb that spends privacy takes it.
+
+1 fix the promise, 2 ask the ledger for room, 3 read the source into user sets, 4 record the spending, 5 select,
+6 complete the statement, 7 hand over the names of the released items. The engine is closed on every path.
+
+Errors and notes while reading go to the curator; nothing is recorded for them. The ledger counts a run before the mechanism
+looks at the data, so that every later exit is paid for: an output, a warning, an exception or an interrupt.
+"""
+
+import os
+import warnings
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from dpsu.algorithms.job import Job, Promise, Tell
+from dpsu.engines import Engine
+from dpsu.errors import CuratorNote, EmptyRelease, InvalidArgument, WeakPrivacy
+from dpsu.ledger import Ledger, open_ledger
+from dpsu.listed import Listed
+from dpsu.result import Release, present
+from dpsu.sources import Source
+from dpsu.statement import SEEDED, Statement, claims, today
+from dpsu.stream import Stream, open_stream
+
+LONGEST_NOTE = 2000
+
+WEAK_EPSILON, WEAK_DELTA = 10.0, 1e-4
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What every verb offers beside its own arguments."""
+
+    ledger: Ledger | str | Path | None = None
+    lists: Listed = field(default_factory=Listed)
+    title: str | None = None
+    note: str | None = None
+    check_user: bool = True
+    progress: Tell | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("title", "note"):
+            _require_text(name, getattr(self, name))
+
+
+def run(job: Job, source: Source, engine: Engine, terms: Terms) -> Release:
+    """Make one release."""
+    tell = terms.progress or _tell_nobody
+    _warn_of_weak_privacy(job.promise)
+    ledger, stream = open_ledger(terms.ledger), open_stream()
+    salt = os.urandom(16)
+    statement = None if job.unsafe else state(job.promise, source, terms, stream, salt)
+    if ledger:
+        ledger.require_room(statement)
+
+    with engine:
+        tell("reading")
+        sets = job.read(engine, source, stream)
+        notes = _curator_notes(sets, terms)
+        number = ledger.reserve(statement) if ledger and statement else 0
+        chosen = job.select(engine, sets, terms.lists, stream, tell)
+
+    if statement is not None:
+        statement = replace(statement, **chosen.fields)
+    release = present(chosen.names, statement, job.unsafe)
+    if ledger and statement:
+        ledger.complete(number, statement)
+        release.on_save = lambda path, digest: ledger.note_output(number, path, digest)
+    release.notes, release.users, release.exclude_salt = notes, chosen.users, salt
+    if len(release) == 0:
+        warnings.warn(_when_empty(job), EmptyRelease, stacklevel=3)
+    return release
+
+
+def state(promise: Promise, source: Source, terms: Terms, stream: Stream, salt: bytes) -> Statement:
+    """The statement of a run as far as it is known before data is read."""
+    data, lists = source.described(), terms.lists.described(salt)
+    return Statement(
+        kind=promise.kind,
+        algorithm=promise.algorithm,
+        calibration=promise.calibration,
+        epsilon=promise.epsilon,
+        delta=promise.delta,
+        max_items=promise.max_items,
+        parameters=promise.parameters,
+        budget=promise.budget,
+        proof=promise.proof,
+        data=data,
+        lists=lists,
+        rests_on=claims(data, lists, promise.policies),
+        void=SEEDED if stream.seeded else None,
+        date=today(),
+        title=terms.title,
+        note=terms.note,
+    )
+
+
+def _curator_notes(sets: Any, terms: Terms) -> tuple[str, ...]:
+    """What the curator should look at; it depends on the data, so it goes to the curator alone."""
+    seen = getattr(sets, "notes", ()) if terms.check_user else ()
+    notes = (*terms.lists.notes, *seen)
+    for note in notes:
+        warnings.warn(note, CuratorNote, stacklevel=4)
+    return notes
+
+
+def _warn_of_weak_privacy(promise: Promise) -> None:
+    if promise.epsilon > WEAK_EPSILON:
+        warnings.warn(
+            f"epsilon {promise.epsilon:g} promises next to nothing: an observer who gives even odds that a person is in the "
+            f"data may become all but sure. Values up to {WEAK_EPSILON:g} are used in practice (docs/choosing.md).",
+            WeakPrivacy,
+            stacklevel=4,
+        )
+    if promise.delta > WEAK_DELTA:
+        warnings.warn(
+            f"delta {promise.delta:g} is large: a mechanism with this delta may publish the whole data of one person in "
+            f"{round(1 / promise.delta):,}. Choose it well below one divided by the number of users (docs/choosing.md).",
+            WeakPrivacy,
+            stacklevel=4,
+        )
+
+
+def _when_empty(job: Job) -> str:
+    from dpsu.plan import Plan
+
+    return Plan(job.promise.algorithm, job.mechanism()).when_empty()
+
+
+def _require_text(name: str, value: Any) -> None:
+    if value is None:
+        return
+    if not isinstance(value, str) or len(value) > LONGEST_NOTE or not value.isprintable():
+        raise InvalidArgument(f"{name} must be one line of at most {LONGEST_NOTE} printable characters.")
+
+
+def _tell_nobody(stage: str) -> None:
+    """The progress of a caller who did not ask for it."""

@@ -1,0 +1,78 @@
+"""What a caller points at: the data, its columns, and how text becomes items."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dpsu.sets import ColumnNames, Tokenizer, UserPer, text_rule
+from dpsu.sets.columns import key_columns
+from dpsu.sets.text import TextRule
+
+FORMS = {"line": "lines", "file": "files"}
+"""What `user_per` is called in a statement."""
+
+
+@dataclass(frozen=True, repr=False)
+class Source:
+    """The arguments that describe data, checked before any of it is read.
+
+    `data` is a path, glob, list of paths, frame or collection. `text` is the rule that makes items from text, or None
+    where the column `item` holds them.
+    """
+
+    data: Any
+    user: ColumnNames | None = None
+    item: ColumnNames | None = None
+    text: TextRule | None = None
+    drop_nulls: bool = False
+    format: str | None = None
+
+    @classmethod
+    def of(
+        cls,
+        data: Any,
+        *,
+        user: ColumnNames | None = None,
+        item: ColumnNames | None = None,
+        text: str | bool | None = None,
+        ngrams: int | Sequence[int] = 1,
+        tokenizer: Tokenizer = "words",
+        user_per: UserPer | None = None,
+        drop_nulls: bool = False,
+        format: str | None = None,
+    ) -> "Source":
+        """The source that the flat arguments of a public function describe."""
+        rule = text_rule(text, item=item, ngrams=ngrams, tokenizer=tokenizer, user_per=user_per)
+        return cls(data, user, item, rule, drop_nulls, format)
+
+    def __repr__(self) -> str:
+        return "Source(<private>)"
+
+    def described(self) -> dict[str, Any]:
+        """What the statement says of the data: which columns name users and items, or how text becomes items."""
+        described: dict[str, Any] = {"form": self._form()}
+        if described["form"] == "columns":
+            described["user"] = key_columns(self.user, "user")
+            if self.text is None:
+                described["item"] = key_columns(self.item, "item")
+        if self.text is not None:
+            described["text"] = self.text.column
+            described["tokenizer"] = _tokenizer_name(self.text.tokenizer)
+            described["ngrams"] = list(self.text.sizes)
+        return described
+
+    def _form(self) -> str:
+        if self.text is not None and self.text.user_per is not None:
+            return FORMS[self.text.user_per]
+        text_column = self.text is not None and self.text.column is not None
+        named = self.user is not None or self.item is not None or text_column
+        return "columns" if named else "collection"
+
+
+def _tokenizer_name(tokenizer: Tokenizer) -> dict[str, str]:
+    """How the statement names a tokenizer: a rule, a regular expression, or a function of the caller's."""
+    if callable(tokenizer):
+        name = getattr(tokenizer, "__qualname__", type(tokenizer).__qualname__)
+        return {"kind": "function", "name": str(name)}
+    kind = "rule" if tokenizer in ("words", "whitespace") else "pattern"
+    return {"kind": kind, "name": tokenizer}

@@ -1,0 +1,28 @@
+"""Statements of mechanisms that did not run, for tests of what is made of statements."""
+
+from typing import Any
+
+from dpsu.algorithms import calibrate, find
+from dpsu.algorithms.base import Algorithm, Mechanism
+from dpsu.algorithms.job import promise_of
+from dpsu.algorithms.request import Request
+from dpsu.run import Terms, state
+from dpsu.sources import Source
+from dpsu.statement import Statement
+from dpsu.stream import Stream
+
+
+def statement_of(
+    algorithm: Any, epsilon: float = 1.0, delta: float = 1e-6, max_items: int = 40, **options: Any
+) -> Statement:
+    """The statement of this algorithm; optimal-single always has one item per user."""
+    entry = find(algorithm)
+    calibration = options.pop("calibration", "exact")
+    items = 1 if entry.name == "optimal-single" else max_items
+    return stated(entry, calibrate(entry, Request(epsilon, delta, items, calibration, options)))
+
+
+def stated(entry: Algorithm, mechanism: Mechanism) -> Statement:
+    """The statement of a calibrated mechanism over two columns."""
+    source = Source.of("rows.parquet", user="author", item="word")
+    return state(promise_of(entry, mechanism), source, Terms(), Stream(bytes(32)), bytes(16))
