@@ -14,8 +14,8 @@ def warn_of_weak_privacy(epsilon: float, delta: float, stacklevel: int) -> None:
     """Warn if epsilon or delta is so large that the promise means little; `stacklevel` counts from the caller."""
     if epsilon > WEAK_EPSILON:
         warnings.warn(
-            f"epsilon {epsilon:g} promises next to nothing: an observer who gives even odds that a person is in the data may "
-            f"become all but sure. Values up to {WEAK_EPSILON:g} are used in practice (docs/choosing.md).",
+            f"epsilon {epsilon:g} promises next to nothing: an observer who gives even odds that a person is in the data "
+            f"may become all but sure. Values up to {WEAK_EPSILON:g} are used in practice (docs/choosing.md).",
             WeakPrivacy,
             stacklevel=stacklevel + 1,
         )
