@@ -102,7 +102,9 @@ def test_a_ledger_is_not_overwritten(rows: Path) -> None:
 
 
 def test_files_of_their_own_pass(rows: Path) -> None:
-    require_apart({"--output": "new.csv", "--report": None, "--statement": "old.json"}, ["rows.csv", "gone*.csv"])
+    require_apart(
+        {"--output": "new.csv", "--report": None, "--statement": "old.json"}, ["rows.csv", "gone*.csv"]
+    )
     require_apart({"--output": "list.txt"}, ["-", "folder", "s3://bucket/rows/*.parquet"], {"--ledger": None})
 
 
@@ -112,11 +114,16 @@ def test_standard_streams_are_files_too(rows: Path) -> None:
         with (rows / "rows.csv").open("r+b") as file:
             streams = {"stdin": file} if source == "-" else {"stdout": file}
             ended = subprocess.run(
-                [sys.executable, "-c", code % (output, source)], **streams, stderr=subprocess.PIPE, check=False
+                [sys.executable, "-c", code % (output, source)],
+                **streams,
+                stderr=subprocess.PIPE,
+                check=False,
             )
         assert b"InvalidArgument" in ended.stderr
     with Path(os.devnull).open("r+b") as nothing:
-        quiet = subprocess.run([sys.executable, "-c", code % ("-", "-")], stdin=nothing, stdout=nothing, check=False)
+        quiet = subprocess.run(
+            [sys.executable, "-c", code % ("-", "-")], stdin=nothing, stdout=nothing, check=False
+        )
     assert quiet.returncode == 0
 
 
