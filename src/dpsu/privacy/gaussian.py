@@ -127,8 +127,10 @@ def delta_new(sigma: float, threshold: float, max_items: int, weight: Weight = e
     """The chance that a new item of one user comes out: `threshold_split` turned round, rounded up."""
 
     def bound(first: NDArray[np.float64], last: NDArray[np.float64]) -> NDArray[np.float64]:
-        z = (threshold - weight(first)) / sigma
-        tail = special.ndtr(-z) * (1.0 + 4.0 * normal.ROUNDING * (2.0 + z * z))
+        each = weight(first)
+        rounding = 4.0 * normal.ROUNDING * (abs(threshold) + each)
+        z = (threshold - each - rounding) / sigma
+        tail = np.minimum(special.ndtr(-z) * (1.0 + 4.0 * normal.ROUNDING * (2.0 + z * z)), 1.0 - 2.0**-53)
         return np.asarray(-np.expm1(last * np.log1p(-tail)), dtype=np.float64)
 
     return min(1.0, largest_over_items(bound, max_items) * (1.0 + 16.0 * normal.ROUNDING))
