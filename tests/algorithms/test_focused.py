@@ -186,7 +186,7 @@ def test_constants_that_make_no_sense_are_refused(wrong):
 
 @pytest.mark.parametrize(
     "constants",
-    [{"growth": 100.0}, {"rounds": 900, "growth": 3.0}, {"rounds": 40, "growth": 100.0, "delta_growth": 0.0}],
+    [{"growth": 100.0}, {"rounds": 90, "growth": 3.0}, {"rounds": 40, "growth": 100.0, "delta_growth": 0.0}],
 )
 def test_rounds_without_any_chance_are_refused(constants):
     with pytest.raises(InvalidArgument, match="fewer rounds"):

@@ -28,6 +28,9 @@ from dpsu.stream import Stream
 ROUNDING = 1e-12
 """Relative margin on sums of shares, far above what their floats can err."""
 
+CROSSING_MARGIN = 1e-8
+"""Relative; a verifier that bounds the crossing in other steps must come to as much."""
+
 SMALLEST_CHANCE = 1e-300
 """Below this the quantiles of the noise lose their digits."""
 
@@ -202,7 +205,7 @@ def calibrate_boundary(request: Request, focus: Focus, sigma: float, delta_new: 
             f"these constants leave a round less than {SMALLEST_SHARE:g} of the budget, or no part of delta: take fewer "
             "rounds or less growth, or a larger delta."
         )
-    deal = deal * crossing.excess(deal, shares, rarest, likeliest)
+    deal = deal * (crossing.excess(deal, shares, rarest, likeliest) * (1 - CROSSING_MARGIN))
     noise_so_far = np.sqrt(np.cumsum(scales**2)) * (1 + ROUNDING)
     even = np.concatenate([[True], spent[:-1] < focus.warmup])
     warm, focused = np.cumsum(shares * even), np.cumsum(shares * ~even)

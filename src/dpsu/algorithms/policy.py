@@ -8,6 +8,7 @@ Proofs: docs/policies.md; why the published ℓ1-descent fails: docs/errata.md.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, Literal
 
 import numba
@@ -229,7 +230,7 @@ def calibrate_own(policy: Policy, request: Request) -> Mechanism:
             "passes is for the built-in policies; a policy of your own sees every user once."
         )
     new_weight: Literal["symmetric", "any"] = "symmetric" if policy.symmetric else "any"
-    kernel = _walk_with(policy)
+    kernel = _walk_with(policy.update, policy.norm)
     if policy.norm == 2:
         mechanism = _gaussian_walk(request, kernel, new_weight, spends_all=False, tolerance=TOLERANCE)
         return replace(mechanism, own=policy)
@@ -242,10 +243,11 @@ def calibrate_own(policy: Policy, request: Request) -> Mechanism:
     return PolicyMechanism(request, walk, selection, own=policy)
 
 
-def _walk_with(policy: Policy) -> Kernel:
-    """The policy as a loop over users; weights stop at the cutoff, which brings no two histories further apart."""
-    update: Any = policy.update if hasattr(policy.update, "py_func") else numba.njit(policy.update)
-    norm, most, least = policy.norm, 1 + TOLERANCE, -TOLERANCE
+@lru_cache(maxsize=16)
+def _walk_with(rule: Callable[..., Any], norm: int) -> Kernel:
+    """The update as a loop over users; weights stop at the cutoff, which brings no two histories further apart."""
+    update: Any = rule if hasattr(rule, "py_func") else numba.njit(rule)
+    most, least = 1 + TOLERANCE, -TOLERANCE
 
     @numba.njit(nogil=True)
     def walk(indptr: Any, items: Any, order: Any, cutoff: float, budget: float, weights: Any) -> None:

@@ -56,7 +56,7 @@ OPTIONS = {
 }
 
 FOCUS = {
-    "rounds": Range(1, 1000, "20 is the default", whole=True),
+    "rounds": Range(1, 200, "20 is the default, and 48 release hardly more", whole=True),
     "growth": Range(0.01, 100, "it is the ratio of a round's share to the share before"),
     "split": Range(0.01, 0.99, "it is the part of delta that pays for noise"),
     "delta_growth": Range(0, 50, "it is a power of the rounds' shares"),

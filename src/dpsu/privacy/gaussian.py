@@ -153,7 +153,7 @@ def largest_over_items(
     first, last = edges[:-1], edges[1:] - 1
     best = -math.inf
     while first.size:
-        corners = np.union1d(first, last).astype(np.float64)
+        corners = np.concatenate([first, last]).astype(np.float64)
         best = max(best, float(bound(corners, corners).max()))
         open_ = (last > first) & (bound(first.astype(np.float64), last.astype(np.float64)) > best)
         first, last = first[open_], last[open_]
