@@ -24,17 +24,21 @@ import numpy as np
 import dpsu
 from dpsu.algorithms import CATALOGUE, calibrate, find
 from dpsu.algorithms.base import Mechanism
+from dpsu.algorithms.job import promise_of
 from dpsu.algorithms.ranges import DELTA, EPSILON, FOCUS, OPTIONS, SMALLEST_SHARE
 from dpsu.algorithms.request import Request
 from dpsu.errors import InvalidArgument
-from dpsu.statement import state
-from dpsu.stream import open_stream
+from dpsu.run import Terms, state
+from dpsu.sources import Source
+from dpsu.stream import Stream
 from experiments.lone_user import chance_alone, set_sizes
 
 EPSILONS = [EPSILON.low, *(10.0**k for k in range(-4, 5)), 0.5, 3.0, 50.0, 400.0, 600.0]
 DELTAS = [DELTA.low, 1e-15, 1e-12, 1e-9, 1e-6, 1e-5, 1e-3, 0.03, 0.3, DELTA.high]
 ITEMS = [1, 2, 10, 100, 300, 10**3, 10**4, 10**5, 10**6]
 CALIBRATIONS = ["exact", "paper"]
+
+COLUMNS = Source.of("rows.parquet", user="user", item="item")
 
 PROCESSES = 2
 LONGEST = 60.0
@@ -126,8 +130,7 @@ def judge(point: Point) -> Outcome:
     except Exception as error:
         return Outcome(point, f"{type(error).__name__}: {error}", calibrated=time.perf_counter() - began)
     calibrated, began = time.perf_counter() - began, time.perf_counter()
-    statement = state(entry, mechanism, open_stream())
-    assert statement is not None
+    statement = state(promise_of(entry, mechanism), COLUMNS, Terms(), Stream(bytes(32)), bytes(16))
     failed = [check.name for check in dpsu.verify(statement).checks if not check.ok]
     verified = time.perf_counter() - began
     ratio = _worst_alone(mechanism) / point.delta

@@ -97,17 +97,16 @@ class SparkEngine:
 
     def read(self, source: "Source", stream: Stream) -> Sets:
         """The sets of all users in a Spark frame, divided into parts by a keyed hash of the user."""
-        words = source.text
-        frame = source.data
+        words, frame, schema_names = source.text, source.data, True
         if not is_spark_frame(frame):
-            frame = scan_files(self._session, frame, source.format)
+            frame, schema_names = scan_files(self._session, frame, source.format)
         if words is not None and words.column is None:
             raise InvalidArgument("on Spark text needs a column: say which one holds it, text=…")
         users = key_columns(source.user, "user")
         items = [words.column] if words and words.column else key_columns(source.item, "item")
         require_apart(users, items)
         columns = list(dict.fromkeys(users + items))
-        require_columns(columns, frame.columns, LABEL)
+        require_columns(columns, frame.columns, LABEL, schema_names=schema_names)
         rows = frame.select(*map(named, columns))
         rows = rows.dropna() if source.drop_nulls else rows
 

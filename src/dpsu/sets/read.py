@@ -20,6 +20,7 @@ from dpsu.sets.columns import (
     require_types,
     require_values,
 )
+from dpsu.sets.discreet import discreet
 from dpsu.sets.encode import KeyEncoder, PairEncoder
 from dpsu.sets.files import reading, scan_paths
 from dpsu.sets.frames import ITEM, USER, scan_collection, scan_frame
@@ -35,6 +36,7 @@ ENCODERS = 2
 MOST_PAIRS = 2**31 - 1
 
 
+@discreet
 def read_sets(
     source: Any,
     *,

@@ -12,10 +12,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from dpsu.compiled import array_kernel
-from dpsu.errors import InvalidArgument, UnsupportedType
+from dpsu.errors import InvalidArgument, SourceError, UnsupportedType
 from dpsu.hints import did_you_mean
 from dpsu.random_kernels import digest_bytes
 from dpsu.sets.columns import ColumnNames, require_types, require_values
+from dpsu.sets.discreet import discreet
 from dpsu.sets.encode import KeyEncoder, bytes_of
 from dpsu.sets.lines import TEXT, USER, scan_lines
 from dpsu.sets.read import read_batches, scan_source
@@ -111,16 +112,43 @@ def tokenise(text: pl.Series, tokenizer: Tokenizer) -> Tokens:
     split there.
     """
     if callable(tokenizer):
-        text = pl.Series(["\n".join(tokenizer(row)) for row in text.to_list()], dtype=pl.String)
+        text = pl.Series([_called(tokenizer, row) for row in text.to_list()], dtype=pl.String)
     elif tokenizer not in RULES:
         text = text.str.normalize("NFC").str.extract_all(tokenizer).list.join("\n")
     return _by_rule(text, word_rule("words" if tokenizer == "words" else "whitespace"))
 
 
+def _called(tokenizer: Callable[[str], Iterable[str]], text: str) -> str:
+    """The words that the caller's function makes of a text, a line for each.
+
+    What it raises may quote the text. Its type alone is told, and outside of the handler, which would keep the rest.
+    """
+    try:
+        returned: Any = tokenizer(text)
+        words = [*returned] if isinstance(returned, Iterable) and not isinstance(returned, str) else None
+    except MemoryError:
+        raise
+    except Exception as error:
+        raised = type(error).__name__
+    else:
+        return _lines(words, type(returned).__name__)
+    raise SourceError(f"the tokenizer raised {raised} on a text")
+
+
+def _lines(words: list[Any] | None, kind: str) -> str:
+    """The words joined by line breaks; anything but strings is refused by its type."""
+    if words is None:
+        raise InvalidArgument(f"the tokenizer returned {kind}; it must return a list of words")
+    other = next((type(word).__name__ for word in words if not isinstance(word, str)), None)
+    if other is not None:
+        raise InvalidArgument(f"the tokenizer returned words of the type {other}; words must be strings")
+    return "\n".join(words)
+
+
 def split_text(text: str, tokenizer: Tokenizer) -> list[str]:
     """The words of one text, as `tokenise` gives them."""
     if callable(tokenizer):
-        text = "\n".join(tokenizer(text))
+        text = _called(tokenizer, text)
     elif tokenizer not in RULES:
         text = "\n".join(pl.Series([text]).str.normalize("NFC").str.extract_all(tokenizer)[0])
     return word_rule("words" if tokenizer == "words" else "whitespace").split(text)
@@ -201,6 +229,7 @@ class Corpus:
         return "Corpus(<private>)"
 
 
+@discreet
 def read_corpus(
     source: Any,
     rule: TextRule,

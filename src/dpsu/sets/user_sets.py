@@ -55,9 +55,10 @@ def _typed(column: pl.Series, dtype: pl.DataType) -> pl.Series:
     try:
         return column.cast(pl.String).cast(dtype)
     except pl.exceptions.PolarsError:
-        raise SourceError(
-            f"an item of the column {column.name!r} is not text: its bytes are not UTF-8. Read the column as binary."
-        ) from None
+        pass  # raised below, so that the error does not keep this one, which quotes the item
+    raise SourceError(
+        f"an item of the column {column.name!r} is not text: its bytes are not UTF-8. Read the column as binary."
+    )
 
 
 def _detached(column: pl.Series) -> pl.Series:
