@@ -19,7 +19,7 @@ from dpsu.sets.columns import ColumnNames, require_types, require_values
 from dpsu.sets.discreet import discreet
 from dpsu.sets.encode import KeyEncoder, bytes_of
 from dpsu.sets.lines import TEXT, USER, scan_lines
-from dpsu.sets.read import read_batches, scan_source
+from dpsu.sets.read import UserColumns, read_batches, scan_source
 from dpsu.sets.table import Codes, KeyTable
 from dpsu.sets.user_sets import Digests, digest_order, places
 from dpsu.sets.words import Bytes, Offsets, WordRule, rows_with, split_rows, unsettled, word_rule
@@ -215,7 +215,8 @@ class Vocabulary:
 class Corpus:
     """All text as numbers: row r was written by `row_users[r]` and has the words `words[starts[r]:starts[r + 1]]`.
 
-    Users are numbered in the order of their digests, as in `UserSets`.
+    Users are numbered in the order of their digests, as in `UserSets`. `notes` are for the curator (see `advice`); they
+    depend on the data, and pickles go without them.
     """
 
     row_users: Codes
@@ -224,9 +225,13 @@ class Corpus:
     vocabulary: Vocabulary
     user_digests: Digests
     digest_key: NDArray[np.uint64]
+    notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return "Corpus(<private>)"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "notes": ()}
 
 
 @discreet
@@ -248,6 +253,7 @@ def read_corpus(
     if drop_nulls:
         frame = frame.drop_nulls()
     users, vocabulary = KeyEncoder(schema, user_columns, stream.digest_key), Vocabulary()
+    seen = UserColumns(user_columns)
     row_users: list[Codes] = []
     words: list[Codes] = []
     lengths: list[NDArray[np.int64]] = []
@@ -255,6 +261,7 @@ def read_corpus(
     with ThreadPoolExecutor(2) as pool:
         for batch in read_batches(frame, label):
             require_values(batch, label)
+            seen.see(batch)
             user_codes = pool.submit(users.encode, batch)
             for tokens, digests in pool.map(
                 split, batch[column].cast(pl.String).to_frame().iter_slices(SLICE_ROWS)
@@ -273,6 +280,7 @@ def read_corpus(
         vocabulary,
         digests.take(order, axis=0),
         stream.digest_key,
+        () if rule.user_per else seen.notes(users),
     )
 
 

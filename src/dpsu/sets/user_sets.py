@@ -75,6 +75,8 @@ class UserSets:
     Users are numbered in the order of their digests, and so are the items of a row, which has no repeats: the
     sets are the same for every order of the rows in the source, and on every engine. Items are numbered as they
     first appear in the rows, so that loops over rows find those that few users hold next to each other in memory.
+
+    `notes` are for the curator (see `advice`); they depend on the data, and pickles go without them.
     """
 
     indptr: NDArray[np.int64]
@@ -82,9 +84,13 @@ class UserSets:
     user_digests: Digests
     item_digests: Digests
     names: Names
+    notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return "UserSets(<private>)"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "notes": ()}
 
     @property
     def n_users(self) -> int:
