@@ -55,7 +55,7 @@ def run(job: Job, source: Source, engine: Engine, terms: Terms) -> Release:
 
     with engine:
         tell("reading")
-        sets = job.read(engine, source, stream)
+        sets = job.read(engine, source, terms.lists, stream)
         notes = _curator_notes(sets, terms)
         number = ledger.reserve(statement) if ledger and statement else 0
         chosen = job.select(engine, sets, terms.lists, stream, tell)

@@ -72,7 +72,7 @@ class LevelsJob(Job):
             proof=PROOF,
         )
 
-    def read(self, engine: Engine, source: Source, stream: Stream) -> Corpus:
+    def read(self, engine: Engine, source: Source, lists: Listed, stream: Stream) -> Corpus:
         """All text as words."""
         corpus: Corpus = engine.read_corpus(source, stream)
         return corpus

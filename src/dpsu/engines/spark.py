@@ -8,7 +8,7 @@ is checkpointed when it is updated, so that plans do not grow; all tables but th
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from dpsu.engines.spark_session import (
 from dpsu.errors import InvalidArgument, TooLarge
 from dpsu.sets import read_sets, read_text
 from dpsu.sets.columns import key_columns, require_apart, require_columns
+from dpsu.sets.user_sets import Digests
 from dpsu.stream import Stream
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ LETTERS = "place long, sender long, payload binary"
 PARTS = LETTERS + ", names binary"
 
 LABEL = "the Spark frame"
+LOCAL_ONLY = "public_items and exclude are for the local engine."
 ROWS_PER_PART, TEXTS_PER_PART = 1 << 20, 1 << 16
 MOST_SHARDS = 512
 
@@ -132,6 +134,14 @@ class SparkEngine:
     def read_corpus(self, source: "Source", stream: Stream) -> Any:
         """Not on Spark."""
         raise InvalidArgument("n-grams in levels run on the local engine; pass source.toArrow().")
+
+    def item_types(self, sets: Sets) -> NoReturn:
+        """Not on Spark: only lists ask for types."""
+        raise InvalidArgument(LOCAL_ONLY)
+
+    def leave_out(self, sets: Sets, digests: Digests) -> NoReturn:
+        """Not on Spark."""
+        raise InvalidArgument(LOCAL_ONLY)
 
     def require_users(self, sets: Sets, most: int) -> None:
         """Stop if there are more users than a calibration has paid for; Spark compares, the count stays there."""

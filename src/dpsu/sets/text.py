@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -152,6 +153,16 @@ def split_text(text: str, tokenizer: Tokenizer) -> list[str]:
     elif tokenizer not in RULES:
         text = "\n".join(pl.Series([text]).str.normalize("NFC").str.extract_all(tokenizer)[0])
     return word_rule("words" if tokenizer == "words" else "whitespace").split(text)
+
+
+def phrases(entries: pl.Series, rule: TextRule) -> pl.Series:
+    """The item of the text that each string is: its words joined by a space, or null if they are not of one of the sizes."""
+    tokens = tokenise(entries, rule.tokenizer)
+    data = tokens.data.tobytes()
+    words = [data[first:last].decode() for first, last in pairwise(tokens.starts.tolist())]
+    rows = [words[first:last] for first, last in pairwise(tokens.rows.tolist())]
+    items = [" ".join(own) if len(own) in rule.sizes else None for own in rows]
+    return pl.Series(items, dtype=pl.String)
 
 
 def _by_rule(text: pl.Series, rule: WordRule) -> Tokens:

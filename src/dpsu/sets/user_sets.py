@@ -117,6 +117,15 @@ def digest_order(digests: Digests) -> NDArray[np.int64]:
     return order
 
 
+def among(digests: Digests, others: Digests) -> NDArray[np.bool_]:
+    """Which of the digests are among the others; second words are asked where first words agree."""
+    found = np.isin(digests[:, 0], others[:, 0])
+    wanted = set(map(tuple, others.tolist()))
+    candidates = np.flatnonzero(found)
+    found[candidates] = [tuple(digest) in wanted for digest in digests[candidates].tolist()]
+    return found
+
+
 def places(order: NDArray[np.int64]) -> Codes:
     """Where each element stands in the order."""
     ranks = np.empty(order.size, dtype=np.uint32)
