@@ -112,6 +112,24 @@ class Listed:
         public, excluded = _typed(self.public, types, "public_items"), _typed(self.excluded, types, "exclude")
         return _digests(public, stream), _digests(excluded, stream)
 
+    def of_size(self, words: int) -> "Listed":
+        """The listed n-grams of so many words."""
+
+        def chosen(frame: pl.DataFrame | None) -> pl.DataFrame | None:
+            if frame is None:
+                return None
+            return frame.filter(pl.all().str.count_matches(" ", literal=True) == words - 1)
+
+        return Listed(chosen(self.public), chosen(self.excluded))
+
+    def with_public(self, engine: Engine, sets: Any, items: Any, stream: Stream) -> Columns:
+        """The items, those that are public and held marked as released."""
+        if self.public is None:
+            shown: Columns = items
+            return shown
+        public, _ = self._digests(engine, sets, stream)
+        return {**items, "released": items["released"] | among(items["digest"], public)}
+
     def names(self, engine: Engine, sets: Any, items: Any, counting: Counting | None, stream: Stream) -> Any:
         """What comes out: the released items and the public ones, with noisy counts of their holders if asked."""
         if not self and not counting:
@@ -119,7 +137,7 @@ class Listed:
         types = engine.item_types(sets)
         public = _typed(self.public, types, "public_items")
         digests = _digests(public, stream)
-        shown: Columns = {**items, "released": items["released"] | among(items["digest"], digests)}
+        shown = self.with_public(engine, sets, items, stream)
         held = among(digests, items["digest"])
         absent = public.filter(~held)
         if counting:

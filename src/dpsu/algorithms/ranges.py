@@ -11,6 +11,7 @@ from numbers import Integral, Real
 from typing import Any
 
 from dpsu.errors import InvalidArgument
+from dpsu.privacy import advice
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ def _plain(number: float) -> str:
 
 
 EPSILON = Range(1e-6, 1e4, "a smaller epsilon means more privacy; 1 is a common choice")
-DELTA = Range(1e-50, 0.5, "choose it well below one divided by the number of users, such as 1e-6")
+DELTA = Range(1e-50, 0.5, f"choose {advice.DELTA}")
 MAX_ITEMS = Range(1, 10**6, "the noise pays for every item", whole=True)
 
 OPTIONS = {

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from dpsu.errors import InvalidArgument
-from dpsu.privacy import normal
+from dpsu.privacy import advice, normal
 
 Weight = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
@@ -38,9 +38,7 @@ def check_privacy(epsilon: float, delta: float) -> None:
     if not (0.0 < epsilon < math.inf):
         raise InvalidArgument(f"epsilon must be a positive number, not {epsilon!r}; around 1 is common")
     if not (0.0 < delta < 1.0):
-        raise InvalidArgument(
-            f"delta must lie between 0 and 1, not {delta!r}; choose it far below one over the number of users"
-        )
+        raise InvalidArgument(f"delta must lie between 0 and 1, not {delta!r}; choose {advice.DELTA}")
 
 
 def log_delta_gaussian(epsilon: float, mu: float) -> float:
