@@ -29,7 +29,7 @@ from dpsu.algorithms.request import Request
 from dpsu.datasets import draw_sets, words
 from dpsu.engines.local import LocalEngine
 from dpsu.kernels import ONE, keep_open, weigh_proportionally
-from dpsu.random_kernels import long_rows, sample_rows
+from dpsu.random_kernels import sample_rows
 from dpsu.sets import UserSets, read_sets
 from dpsu.stream import Stream
 
@@ -205,7 +205,7 @@ def simulate(mechanism: FocusedGaussian, sets: UserSets, seed: int) -> int:
     unheld = closed.sum()
     for r, share in enumerate(boundary.shares):
         total = np.zeros(size, np.int64)
-        weigh_proportionally(len(indptr) - 1, indptr, items, priority, boundary.caps, total, room)
+        weigh_proportionally(indptr, items, priority, boundary.caps, total, room)
         noisy += total * (share / ONE) + boundary.scales[r] * rng.standard_normal(size)
         closed |= noisy > boundary.thresholds[r]
         indptr, items, _ = keep_open(indptr, items, ~closed)
@@ -216,9 +216,8 @@ def simulate(mechanism: FocusedGaussian, sets: UserSets, seed: int) -> int:
 def bounded(sets: UserSets, max_items: int, seed: int) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
     if np.diff(sets.indptr).max() <= max_items:
         return sets.indptr, sets.items
-    coins = np.random.default_rng(seed).integers(0, 2**64, (sets.n_users, 2), np.uint64)
-    long, held = long_rows(sets.indptr, max_items), np.zeros(sets.n_items, np.bool_)
-    return sample_rows(sets.indptr, sets.items, long, coins[long], sets.item_digests, max_items, held)
+    stream = Stream(seed.to_bytes(32, "little"), seeded=True)
+    return sample_rows(sets.indptr, sets.items, sets.user_digests, sets.item_digests, max_items, stream, 0)
 
 
 def mechanism_for(epsilon: float, max_items: int, variant: Variant) -> FocusedGaussian:

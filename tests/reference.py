@@ -16,45 +16,13 @@ Sets = Sequence[Sequence[int]]
 ONE = 2**30
 
 
-def bound(sets: Sets, priorities: Sequence[dict[int, int]], max_items: int) -> list[list[int]]:
+def bound(sets: Sets, priorities: Sequence[Sequence[int]], max_items: int) -> list[list[int]]:
     """Keep the `max_items` items of smallest priority, the earlier where they tie, in the row's order."""
     bounded = []
     for own, priority in zip(sets, priorities, strict=True):
         kept = sorted(own, key=lambda item: priority[item])[:max_items]
         bounded.append([item for item in own if item in kept])
     return bounded
-
-
-def siphash(key: tuple[int, int], data: bytes) -> int:
-    """SipHash-2-4: an item's priority for a user is the hash of its digest under the user's key."""
-    words = [int.from_bytes(data[k : k + 8], "little") for k in range(0, len(data) // 8 * 8, 8)]
-    words.append(int.from_bytes(data[len(words) * 8 :], "little") | (len(data) % 256) << 56)
-    seed = b"somepseudorandomlygeneratedbytes"
-    v = [int.from_bytes(seed[8 * k : 8 * k + 8], "big") ^ key[k % 2] for k in range(4)]
-    for word in words:
-        v[3] ^= word
-        v = _sip_round(_sip_round(v))
-        v[0] ^= word
-    v[2] ^= 0xFF
-    for _ in range(4):
-        v = _sip_round(v)
-    return v[0] ^ v[1] ^ v[2] ^ v[3]
-
-
-def _sip_round(v: list[int]) -> list[int]:
-    def left(x: int, bits: int) -> int:
-        return (x << bits | x >> 64 - bits) % 2**64
-
-    a, b, c, d = v
-    a = (a + b) % 2**64
-    b, a = left(b, 13) ^ a, left(a, 32)
-    c = (c + d) % 2**64
-    d = left(d, 16) ^ c
-    a = (a + d) % 2**64
-    d = left(d, 21) ^ a
-    c = (c + b) % 2**64
-    b, c = left(b, 17) ^ c, left(c, 32)
-    return [a, b, c, d]
 
 
 # Rules that look at the user's own set alone.

@@ -1,7 +1,6 @@
 """Kernels against the oracle, and the properties of integer ℓ1-descent that docs/policies.md proves."""
 
 import math
-from unittest import mock
 
 import numpy as np
 import pytest
@@ -11,7 +10,6 @@ from hypothesis import strategies as st
 import reference
 from dpsu import kernels
 from dpsu.kernels import ONE
-from dpsu.random_kernels import long_rows, sample_rows
 
 ITEMS = 7
 NO_TABLE = np.zeros(0, np.int64)
@@ -37,8 +35,8 @@ def weigh(rule, sets, *, values=NO_VALUES, table=NO_TABLE, split=0):
     indptr, items = rows_of(sets)
     totals = np.zeros(ITEMS, np.int64)
     room = np.empty(ITEMS)
-    assert not rule(split, indptr[: split + 1], items, values, table, totals, room)
-    assert not rule(len(sets) - split, indptr[split:], items, values, table, totals, room)
+    assert not rule(indptr[: split + 1], items, values, table, totals, room)
+    assert not rule(indptr[split:], items, values, table, totals, room)
     return as_dict(totals, sets)
 
 
@@ -101,7 +99,7 @@ def test_proportional_weights_survive_tiny_and_huge_values(size, values):
     totals = np.zeros(size, np.int64)
     indptr, items = np.array([0, size]), np.arange(size, dtype=np.uint32)
     caps, room = np.ones(size + 1), np.empty(size)
-    assert not kernels.weigh_proportionally(1, indptr, items, np.full(size, values), caps, totals, room)
+    assert not kernels.weigh_proportionally(indptr, items, np.full(size, values), caps, totals, room)
     assert (np.abs(totals - ONE / math.sqrt(size)) <= 2).all()
 
 
@@ -183,10 +181,9 @@ def test_integer_descent_is_symmetric_up_to_one_unit(case):
 
 
 @checked
-@given(some_sets, st.lists(st.booleans(), min_size=ITEMS, max_size=ITEMS), st.sampled_from([1, 7, 1024]))
-def test_rows_keep_their_open_items_in_order_and_empty_rows_go(sets, opened, block):
-    with mock.patch.object(kernels, "BLOCK", block):
-        indptr, items, busy = kernels.keep_open(*rows_of(sets), np.array(opened))
+@given(some_sets, st.lists(st.booleans(), min_size=ITEMS, max_size=ITEMS))
+def test_rows_keep_their_open_items_in_order_and_empty_rows_go(sets, opened):
+    indptr, items, busy = kernels.keep_open(*rows_of(sets), np.array(opened))
     left = [[item for item in own if opened[item]] for own in sets]
     expected_indptr, expected_items = rows_of([own for own in left if own])
     assert indptr.tolist() == expected_indptr.tolist()
@@ -198,28 +195,3 @@ def test_rows_keep_their_open_items_in_order_and_empty_rows_go(sets, opened, blo
 @given(some_sets)
 def test_longest_row(sets):
     assert kernels.longest_row(rows_of(sets)[0]) == max(map(len, sets))
-
-
-@checked
-@given(some_sets, st.integers(1, ITEMS), st.integers(0, 2**32))
-def test_sampling_keeps_the_items_of_smallest_priority(sets, max_items, seed):
-    words = np.random.default_rng(seed)
-    keys = words.integers(0, 2**64, (len(sets), 2), np.uint64)
-    digests = words.integers(0, 2**64, (ITEMS, 2), np.uint64)
-    indptr, items = rows_of(sets)
-    long, held = long_rows(indptr, max_items), np.zeros(ITEMS, np.bool_)
-    indptr, items = sample_rows(indptr, items, long, keys[long], digests, max_items, held)
-    priorities = [
-        {item: reference.siphash(tuple(key), digests[item].tobytes()) for item in range(ITEMS)}
-        for key in keys.tolist()
-    ]
-    expected_indptr, expected_items = rows_of(reference.bound(sets, priorities, max_items))
-    assert indptr.tolist() == expected_indptr.tolist()
-    assert items.tolist() == expected_items.tolist()
-    assert set(np.flatnonzero(held).tolist()) == set(expected_items.tolist())
-
-
-def test_the_oracles_hash_is_siphash():
-    """The example in the appendix of the SipHash paper."""
-    key = (0x0706050403020100, 0x0F0E0D0C0B0A0908)
-    assert reference.siphash(key, bytes(range(15))) == 0xA129CA6149BE45E5

@@ -13,7 +13,7 @@ from scipy import stats
 
 import dpsu.noise
 from dpsu.errors import InvalidArgument, TooLarge
-from dpsu.noise import EDGE, NORMAL_ERROR, centred, gaussian_cells, keep, keep_counts
+from dpsu.noise import NORMAL_ERROR, gaussian_cells, keep, keep_counts
 from dpsu.privacy.laplace import LaplaceThreshold, ReleaseCurve
 from dpsu.stream import Purpose, Stream
 from normals import computed_normals
@@ -118,14 +118,6 @@ def test_cells_of_any_total_and_word_equal_ideal_arithmetic(total, word, unit, s
     slow = slow_cells(totals, digests, CHOSEN, **numbers)
     if abs(slow[0]) < 2**63:
         assert gaussian_cells(totals, digests, CHOSEN, **numbers).tolist() == slow
-
-
-def test_the_tails_begin_where_the_centre_ends():
-    middle = 2**63
-    words = [0, middle - EDGE, middle - EDGE + 1, middle, middle + EDGE - 1, middle + EDGE, 2**64 - 1]
-    _, numbers, _, outer = centred(np.array(words, np.uint64))
-    assert numbers.tolist() == [word - middle for word in words]
-    assert outer.tolist() == [0, 1, 5, 6]
 
 
 def test_totals_that_put_the_value_on_a_boundary():

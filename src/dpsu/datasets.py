@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dpsu.compiled import array_kernel
+from dpsu.compiled import kernel
 from dpsu.errors import InvalidArgument
 from dpsu.hints import did_you_mean
 
@@ -65,7 +65,7 @@ def reddit_like(users: int = REDDIT_USERS, seed: int = 0) -> pl.DataFrame:
     return pl.DataFrame({"user": holders, "item": ids[ranks]})
 
 
-@array_kernel
+@kernel
 def draw_sets(
     sizes: NDArray[np.int64], cumulative: NDArray[np.float64], rng: np.random.Generator
 ) -> NDArray[np.int64]:

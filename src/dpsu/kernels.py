@@ -3,7 +3,7 @@
 A user's row is `items[indptr[user]:indptr[user + 1]]`, item numbers without repeats in the order of the items' digests.
 Rules for weights add integers, so sums are exact and neither threads nor the order of users can change them. No sum leaves
 64 bits: a weight has at most 2^30 units, the local engine and each part on Spark at most 2^31 pairs, and Spark's sums of
-parts stop at 2^62. Rules are told how many `users` there are, and get room for one row, `shares`.
+parts stop at 2^62. Rules get room for one row, `shares`.
 """
 
 import math
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsu.compiled import ZERO, array_kernel, formula, kernel, larger, prefetch, smaller
+from dpsu.compiled import kernel
 
 Ints = NDArray[np.int64]
 Codes = NDArray[np.uint32]
@@ -23,16 +23,9 @@ FIXED_POINT = 30
 ONE = 1 << FIXED_POINT
 """A weight of 1 in fixed point; one unit is 2^-30."""
 
-BLOCK = 1024
-"""So many pairs are looked at together, and their rows after them."""
-
-AHEAD = 32
-"""So many pairs ahead, what a loop will need of an item is asked for: rare items lie far from the processor."""
-
 
 @kernel
 def weigh_evenly(
-    users: int,
     indptr: Ints,
     items: Codes,
     values: Floats,
@@ -41,7 +34,7 @@ def weigh_evenly(
     shares: Floats,
 ) -> None:
     """A user with s items gives `table[s]` to each of them."""
-    for user in range(users):
+    for user in range(indptr.size - 1):
         start, stop = indptr[user], indptr[user + 1]
         weight = table[stop - start]
         for k in range(start, stop):
@@ -50,7 +43,6 @@ def weigh_evenly(
 
 @kernel
 def weigh_proportionally(
-    users: int,
     indptr: Ints,
     items: Codes,
     values: Floats,
@@ -62,8 +54,7 @@ def weigh_proportionally(
 
     What the cap cuts off goes to the user's other items. True if a user's weights exceeded one budget, which must not be.
     """
-    end = indptr[users] - 1
-    for user in range(users):
+    for user in range(indptr.size - 1):
         start = indptr[user]
         size = indptr[user + 1] - start
         cap = table[size]
@@ -71,13 +62,10 @@ def weigh_proportionally(
         budget = 1.0 - (size + 8) * 2.0**-53
         top, squares = 0.0, 0.0
         for k in range(size):
-            ahead = items[smaller(start + k + AHEAD, end)]
-            prefetch(values, ahead)
-            prefetch(totals, ahead)
             share = values[items[start + k]]
             shares[k] = share
             squares += share * share
-            top = larger(share, top)
+            top = share if share > top else top
         scale = budget / math.sqrt(squares)
         if not ((squares > 2.0**-600) & (squares < 2.0**600) & (top * scale <= cap)):
             if top == 0.0:
@@ -94,7 +82,7 @@ def weigh_proportionally(
                 shares[k] = share
                 squares += share * share
             scale = budget / math.sqrt(squares)
-            capped_before = ZERO
+            capped_before = 0
             while scale > cap:
                 # The scale for which the squares of min(cap, scale * share) sum to budget^2, from below.
                 capped, squares = size, 0.0
@@ -109,7 +97,8 @@ def weigh_proportionally(
                 scale = budget * math.sqrt(left_over / squares)
         left = np.int64(1 << 60)
         for k in range(size):
-            weight = np.int64(smaller(shares[k] * scale, cap) * 2.0**30)
+            given = shares[k] * scale
+            weight = np.int64((given if given < cap else cap) * 2.0**30)
             totals[items[start + k]] += weight
             left -= weight * weight
             if left < 0:  # at once: the sum of many such squares could wrap around
@@ -117,25 +106,22 @@ def weigh_proportionally(
     return False
 
 
-@kernel
-def bell(size: int, totals: Floats, centre: float, width: float, tail: float, values: Floats) -> None:
-    """Fill `values` with exp(-x^2 / 2) for x = (total - centre) / width below the centre, for tail * x above it.
+def bell(totals: Floats, centre: float, width: float, tail: float) -> Floats:
+    """exp(-x^2 / 2) for x = (total - centre) / width below the centre, for tail * x above it.
 
     As a limit, (1 - y / 2^12)^(2^12): basic operations round alike on every machine and in every place of an array,
     which library exponentials need not, and an item's value must be a function of its own total alone.
     """
-    for k in range(size):
-        x = (totals[k] - centre) / width
-        x *= 1.0 if x <= 0.0 else tail
-        value = larger(1.0 - 0.5 * x * x / 4096.0, 0.0)
-        for _ in range(12):
-            value *= value
-        values[k] = value
+    x = (totals - centre) / width
+    x *= np.where(x <= 0.0, 1.0, tail)
+    values = np.maximum(1.0 - 0.5 * x * x / 4096.0, 0.0)
+    for _ in range(12):
+        values *= values
+    return values
 
 
 @kernel
 def count_holders(
-    users: int,
     indptr: Ints,
     items: Codes,
     values: Floats,
@@ -144,62 +130,39 @@ def count_holders(
     shares: Floats,
 ) -> None:
     """Every user counts once for each of their items."""
-    for k in range(indptr[0], indptr[users]):
+    for k in range(indptr[0], indptr[-1]):
         totals[items[k]] += 1
 
 
-@formula
 def keep_open(indptr: Ints, items: Codes, opened: Bools) -> tuple[Ints, Codes, Ints]:
     """The rows without the items that are not open, and which rows have any left: the others are dropped.
 
     `indptr` may be a slice of a longer one: its offsets point into all of `items`, those returned start at 0.
     """
     bounds, busy = np.zeros_like(indptr), np.empty_like(indptr)
-    kept, before = np.empty(indptr[-1] - indptr[0] + 1, items.dtype), np.empty(BLOCK + 1, np.int64)
-    rows = _keep_open(indptr.size - 1, indptr, items, opened, bounds, kept, busy, before.size - 1, before)
+    kept = np.empty(indptr[-1] - indptr[0] + 1, items.dtype)
+    rows = _keep_open(indptr, items, opened, bounds, kept, busy)
     return bounds[: rows + 1], kept[: bounds[rows]], busy[:rows]
 
 
 @kernel
-def _keep_open(
-    users: int,
-    indptr: Ints,
-    items: Codes,
-    opened: Bools,
-    bounds: Ints,
-    kept: Codes,
-    busy: Ints,
-    block: int,
-    before: Ints,
-) -> Any:
-    """Fill `kept`, which has one place more than can be needed, and count with `before`: open items before each of a block.
-
-    Every item is written, and counted if it is open; so it is with the ends of rows in `bounds` and with their numbers in
-    `busy`. Rows that end in a block come after its items, since most are short: a loop for each would often end unforeseen.
-    """
-    end = indptr[users]
-    count, row, rows, bound = ZERO, ZERO, ZERO, ZERO
-    for begin in range(indptr[0], end, block):
-        size = smaller(begin + block, end) - begin
-        for k in range(size):
-            item = items[begin + k]
+def _keep_open(indptr: Ints, items: Codes, opened: Bools, bounds: Ints, kept: Codes, busy: Ints) -> int:
+    """Fill `kept`, which has one place more than can be needed; returns how many rows are left."""
+    count, rows = 0, 0
+    for row in range(indptr.size - 1):
+        for k in range(indptr[row], indptr[row + 1]):
+            # Every item is written, and the place moves on past the open ones only: a branch that is hard to predict
+            # costs more than a wasted store.
+            item = items[k]
             kept[count] = item
-            before[k] = count
             count += opened[item]
-        before[size] = count
-        while row < users:
-            place = indptr[row + 1] - begin
-            if place > size:
-                break
-            busy[rows] = row
-            rows += before[place] > bound
-            bound = before[place]
-            bounds[rows] = bound
-            row += 1
+        busy[rows] = row
+        rows += count > bounds[rows]
+        bounds[rows] = count
     return rows
 
 
-@array_kernel
+@kernel
 def l1_descent(indptr: Ints, items: Codes, order: Ints, cutoff: int, budget: int, weights: Ints) -> None:
     """Users in `order` raise their items towards the cutoff at one common pace until the budget is spent.
 
@@ -226,7 +189,7 @@ def l1_descent(indptr: Ints, items: Codes, order: Ints, cutoff: int, budget: int
             rest -= is_open
 
 
-@formula
+@kernel
 def common_level(gaps: Ints, budget: int) -> tuple[int, int]:
     """The largest level with sum(min(gap, level)) <= budget, and what is left; the gaps exceed the budget."""
     level = divided(budget, gaps.size)
@@ -242,7 +205,7 @@ def common_level(gaps: Ints, budget: int) -> tuple[int, int]:
         level = higher
 
 
-@formula
+@kernel
 def divided(whole: int, parts: int) -> int:
     """whole // parts for numbers below 2^52, exact in floats and several times faster than dividing integers.
 
@@ -251,7 +214,7 @@ def divided(whole: int, parts: int) -> int:
     return int(np.float64(whole) / np.float64(parts))
 
 
-@array_kernel
+@kernel
 def l2_descent(
     indptr: Ints, items: Codes, order: Ints, cutoff: float, budget: float, weights: Floats
 ) -> None:
@@ -268,7 +231,7 @@ def l2_descent(
             weights[item] = weight + step * (cutoff - weight)
 
 
-@array_kernel
+@kernel
 def l1_descent_in_l2(
     indptr: Ints, items: Codes, order: Ints, cutoff: float, budget: float, weights: Floats
 ) -> None:
@@ -290,7 +253,7 @@ def l1_descent_in_l2(
             weights[items[k]] += min(gaps[k - start], level)
 
 
-@formula
+@kernel
 def common_level_in_l2(gaps: Floats, budget: float) -> float:
     """The level with sum(min(gap, level)^2) = budget^2; the gaps exceed the budget."""
     level = budget / math.sqrt(gaps.size)
@@ -308,7 +271,7 @@ def common_level_in_l2(gaps: Floats, budget: float) -> float:
         level = math.sqrt(max(budget * budget - spent, 0.0) / open_gaps)
 
 
-@formula
+@kernel
 def longest_row(indptr: Ints) -> int:
     """The size of the largest set."""
     longest = 0
@@ -318,4 +281,4 @@ def longest_row(indptr: Ints) -> int:
 
 
 Kernel = Any
-"""A compiled rule for weights: (users, indptr, items, values, table, totals, shares), adding to `totals`."""
+"""A compiled rule for weights: (indptr, items, values, table, totals, shares), adding to `totals`."""

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from dpsu.compiled import array_kernel
+from dpsu.compiled import kernel
 from dpsu.kernels import Codes, Floats, Ints
 
 FINE_POINT = 40
@@ -19,9 +19,8 @@ LIMIT = 1 << 54
 """Where totals stop: 2^14 budgets."""
 
 
-@array_kernel
+@kernel
 def weigh_rerouted(
-    users: int,
     indptr: Ints,
     items: Codes,
     values: Floats,
@@ -30,7 +29,7 @@ def weigh_rerouted(
     shares: Floats,
 ) -> None:
     """A user with s items gives each `table[0, s]`, and `table[1, s]` times the sum of their values on top."""
-    for user in range(users):
+    for user in range(indptr.size - 1):
         start, stop = indptr[user], indptr[user + 1]
         size = stop - start
         weight = np.int64(table[0, size])
@@ -43,9 +42,8 @@ def weigh_rerouted(
             totals[items[k]] = min(totals[items[k]] + weight, 1 << 54)
 
 
-@array_kernel
+@kernel
 def weigh_with_bias(
-    users: int,
     indptr: Ints,
     items: Codes,
     values: Floats,
@@ -58,7 +56,7 @@ def weigh_with_bias(
     Rows of `table`, by the size of the set: what the user has given to each item before, the least, the even and the
     most that one item gets.
     """
-    for user in range(users):
+    for user in range(indptr.size - 1):
         start, stop = indptr[user], indptr[user + 1]
         size = stop - start
         if size == 0:
@@ -74,7 +72,7 @@ def weigh_with_bias(
             totals[items[k]] = min(totals[items[k]] + weight, 1 << 54)
 
 
-@array_kernel
+@kernel
 def divide_with_bias(shares: Floats, least: float, even: float, most: float) -> None:
     """Turn the biases of one user's items into weights, in place.
 
@@ -95,7 +93,7 @@ def divide_with_bias(shares: Floats, least: float, even: float, most: float) -> 
     raise_low(shares, budget, even, most)
 
 
-@array_kernel
+@kernel
 def raise_low(weights: Floats, budget: float, even: float, most: float) -> None:
     """Scale the weights below `even` by one factor, none beyond `most`, until the squares sum to the budget."""
     low = weights < even
@@ -120,7 +118,7 @@ def raise_low(weights: Floats, budget: float, even: float, most: float) -> None:
             weights[j] = min(weights[j] * factor, most)
 
 
-@array_kernel
+@kernel
 def require_one_budget(weights: Floats) -> None:
     """Stop if the squares of the weights, in whole units, sum to more than one budget; counted exactly in two halves."""
     half = (1 << 20) - 1

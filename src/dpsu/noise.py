@@ -11,16 +11,14 @@ from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
-from llvmlite import ir  # type: ignore[import-untyped]
-from numba import types
-from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from dpsu.compiled import kernel, smaller
+from dpsu.compiled import kernel
 from dpsu.errors import InvalidArgument, TooLarge
 from dpsu.stream import Purpose, Stream
 
 Totals = NDArray[np.int64] | NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 #: Bound on the relative error of a computed normal variate; the tests find less than a hundredth of it.
 NORMAL_ERROR = 2.0**-44
@@ -32,8 +30,8 @@ KEEP_ERROR = 2.0**-44
 LARGEST = 2.0**62
 
 HALF_RANGE = np.uint64(1 << 63)
-LOW_63 = (1 << 63) - 1
 WORD = 2.0**-64
+SPLITTER = 2.0**27 + 1
 
 # Wichura (1988), algorithm AS 241: the normal quantile of u is q R(0.425^2 - q^2) where q = u - 1/2 is
 # at most 0.425, and R(sqrt(-log r) - 1.6) for a tail of r >= e^-25. Coefficients from the highest power down.
@@ -78,9 +76,6 @@ TAIL_DENOMINATOR = (
     1.0,
 )
 CENTRE = 0.425
-EDGE = math.floor(CENTRE * 2**64)
-CENTRE_START, CENTRE_SIZE = np.uint64(2**63 - EDGE + 1), np.uint64(2 * EDGE - 1)
-"""The uniform words whose quantile is central: less than EDGE from 2^63."""
 FARTHEST = 5.0
 
 
@@ -128,20 +123,15 @@ def gaussian_cells(
     step, spread = Fraction(unit) / Fraction(cell), Fraction(scale) / Fraction(cell)
     step_high = float(step)
     step_low = float(step - Fraction(step_high))
-    normals, widths = np.empty((2, len(words)))
+    high = totals.astype(np.float64)
+    low = (totals - high.astype(totals.dtype)).astype(np.float64)
     cells, decided = np.empty(len(words), np.int64), np.zeros(len(words), np.bool_)
     steps = step_high, step_low, float(spread)
-    _noisy_cells(*centred(words), totals, *steps, NORMAL_ERROR, normals, widths, cells, decided)
+    noisy_cells(words, high, low, *steps, NORMAL_ERROR, cells, decided)
     for i in np.flatnonzero(~decided):
         uniform = _Uniform(stream, purpose, round, digests[i], words[i])
         cells[i] = _settle_cell(uniform, Fraction(totals[i].item()) * step, spread)
     return cells
-
-
-def centred(words: NDArray[np.uint64]) -> tuple[int, NDArray[np.int64], int, NDArray[np.int64]]:
-    """Uniform words less 2^63, and the places of those in the tails; the number of either before it."""
-    outer = np.flatnonzero(words - CENTRE_START >= CENTRE_SIZE)
-    return len(words), (words ^ HALF_RANGE).view(np.int64), len(outer), outer
 
 
 def keep(
@@ -152,7 +142,7 @@ def keep(
     words = stream.words(Purpose.KEEP, round, digests)
     slack = KEEP_ERROR * (1.0 + curve.epsilon * curve.midpoint)
     kept, decided = np.empty(len(words), np.bool_), np.empty(len(words), np.bool_)
-    _toss(len(words), words, totals, unit, curve.epsilon, curve.kappa, curve.midpoint, slack, kept, decided)
+    toss(words, totals, unit, curve.epsilon, curve.kappa, curve.midpoint, slack, kept, decided)
     for i in np.flatnonzero(~decided):
         uniform = _Uniform(stream, Purpose.KEEP, round, digests[i], words[i])
         kept[i] = _settle_coin(uniform, curve, Fraction(unit) * Fraction(totals[i].item()))
@@ -267,123 +257,88 @@ def _require_positive(**values: float) -> None:
             raise InvalidArgument(f"{name} must be a positive number, not {value}.")
 
 
-def _ratio_ir(numerator: tuple[float, ...], denominator: tuple[float, ...]) -> Any:
-    """A ratio of two polynomials as plain instructions, one for every operation: nothing to infer, nothing reordered."""
-
-    def ratio(typing: Any, x: Any) -> Any:
-        def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            def polynomial(coefficients: tuple[float, ...]) -> Any:
-                first, *others = (ir.Constant(ir.DoubleType(), value) for value in coefficients)
-                for other in others:
-                    first = builder.fadd(builder.fmul(first, arguments[0]), other)
-                return first
-
-            return builder.fdiv(polynomial(numerator), polynomial(denominator))
-
-        return types.float64(types.float64), build
-
-    return intrinsic(ratio)
-
-
-_central_ratio = _ratio_ir(CENTRE_NUMERATOR, CENTRE_DENOMINATOR)
-_tail_ratio = _ratio_ir(TAIL_NUMERATOR, TAIL_DENOMINATOR)
-
-
-def _fused_ir(typing: Any, a: Any, b: Any, c: Any) -> Any:
-    """a * b + c, rounded once."""
-
-    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.fma(*arguments)
-
-    return types.float64(types.float64, types.float64, types.float64), build
-
-
-_fused: Any = intrinsic(_fused_ir)
-
-
-def _converted_ir(typing: Any, value: Any, model: Any) -> Any:
-    """The value as a number of the model's type."""
-
-    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return context.cast(builder, arguments[0], value, model)
-
-    return model(value, model), build
-
-
-_converted: Any = intrinsic(_converted_ir)
+@kernel
+def _ratio(x: float, numerator: tuple[float, ...], denominator: tuple[float, ...]) -> float:
+    """A ratio of two polynomials of degree 7, by Horner's rule."""
+    above, below = numerator[0], denominator[0]
+    for k in range(1, 8):
+        above = above * x + numerator[k]
+        below = below * x + denominator[k]
+    return above / below
 
 
 @kernel
-def _noisy_cells(
-    size: Any,
-    centred: Any,
-    tails: Any,
-    outer: Any,
-    totals: Any,
-    step_high: Any,
-    step_low: Any,
-    spread: Any,
-    error: Any,
-    normals: Any,
-    widths: Any,
-    cells: Any,
-    decided: Any,
+def _product_error(a: float, b: float, product: float) -> float:
+    """a * b - product, exactly (Dekker 1971): both factors are split into halves whose products are exact."""
+    scaled_a, scaled_b = SPLITTER * a, SPLITTER * b
+    high_a, high_b = scaled_a - (scaled_a - a), scaled_b - (scaled_b - b)
+    low_a, low_b = a - high_a, b - high_b
+    return ((high_a * high_b - product) + high_a * low_b + low_a * high_b) + low_a * low_b
+
+
+@kernel
+def normal_quantile(word: np.uint64) -> tuple[float, float]:
+    """The normal quantile of a uniform word, and how far the bits that are still to come can move it."""
+    q = (np.float64(np.int64(word ^ HALF_RANGE)) + 0.5) * WORD
+    if abs(q) <= CENTRE:
+        return q * _ratio(CENTRE * CENTRE - q * q, CENTRE_NUMERATOR, CENTRE_DENOMINATOR), 8.0 * WORD
+    tail = (np.float64(word if word < HALF_RANGE else ~word) + 0.5) * WORD
+    distance = math.sqrt(-math.log(tail))
+    z = _ratio(distance - 1.6, TAIL_NUMERATOR, TAIL_DENOMINATOR)
+    width = 2.0 * WORD / (tail * z) if distance <= FARTHEST else math.inf
+    return math.copysign(z, q), width
+
+
+@kernel
+def noisy_cells(
+    words: NDArray[np.uint64],
+    high: Floats,
+    low: Floats,
+    step_high: float,
+    step_low: float,
+    spread: float,
+    error: float,
+    cells: NDArray[np.int64],
+    decided: NDArray[np.bool_],
 ) -> None:
     """Nearest cells of total * step + spread * normal, and whether the error bound leaves no doubt.
 
-    `centred` are uniform words less 2^63, and `outer` the places of those in the `tails`; `normals` gets their normal
-    quantiles, `widths` how far the bits of the uniform that are still to come can move them.
+    A total is high + low, and step is step_high + step_low. The normals are the quantiles of the uniform words.
     """
-    # As if all were central, then the others, then the rounding: the first and the last loop become vector instructions.
-    for i in range(size):
-        q = (centred[i] + 0.5) * WORD
-        normals[i] = q * _central_ratio(CENTRE * CENTRE - q * q)
-        widths[i] = 8.0 * WORD
-    for k in range(tails):
-        i = outer[k]
-        word = centred[i]
-        tail = ((smaller(word, ~word) & LOW_63) + 0.5) * WORD
-        distance = math.sqrt(-math.log(tail))
-        z = _tail_ratio(distance - 1.6)
-        normals[i] = math.copysign(z, word)
-        widths[i] = 2.0 * WORD / (tail * z) if distance <= FARTHEST else math.inf
-    for i in range(size):
-        # A total is high + low; then the rounded product, and its rounding error in one operation that rounds nothing.
-        high = np.float64(totals[i])
-        low = np.float64(totals[i] - _converted(high, totals[i]))
-        centre = high * step_high
-        rest = _fused(high, step_high, -centre) + (high * step_low + low * step_high)
-        # The rounded sum and its rounding error (Knuth).
-        noise = spread * normals[i]
+    for i in range(words.size):
+        normal, width = normal_quantile(words[i])
+        # The rounded product and its rounding error; then the rounded sum and its own (Knuth).
+        centre = high[i] * step_high
+        rest = _product_error(high[i], step_high, centre) + (high[i] * step_low + low[i] * step_high)
+        noise = spread * normal
         value = centre + noise
         share = value - centre
         rest += (centre - (value - share)) + (noise - share)
-        if not (abs(high) < LARGEST) & (abs(value) < LARGEST):
+        if not (abs(high[i]) < LARGEST and abs(value) < LARGEST):
             continue
         below = math.floor(value)
         offset = (value - below) + rest + 0.5
         whole = math.floor(offset)
-        slack = error * abs(noise) + spread * widths[i]
+        slack = error * abs(noise) + spread * width
         slack += 2.0**-98 * abs(centre) + 2.0**-49 * (1.0 + abs(offset))
-        decided[i] = (slack < offset - whole) & (offset - whole < 1.0 - slack)
-        cells[i] = below + whole
+        decided[i] = slack < offset - whole and offset - whole < 1.0 - slack
+        cells[i] = np.int64(below) + np.int64(whole)
 
 
 @kernel
-def _toss(
-    size: Any,
-    words: Any,
-    totals: Any,
-    unit: Any,
-    epsilon: Any,
-    kappa: Any,
-    midpoint: Any,
-    slack: Any,
-    kept: Any,
-    decided: Any,
+def toss(
+    words: NDArray[np.uint64],
+    totals: Totals,
+    unit: float,
+    epsilon: float,
+    kappa: float,
+    midpoint: float,
+    slack: float,
+    kept: NDArray[np.bool_],
+    decided: NDArray[np.bool_],
 ) -> None:
     """Whether each uniform is below its curve, and whether the error bound leaves no doubt about it."""
-    for i in range(size):
+    for i in range(words.size):
         above = unit * np.float64(totals[i]) - midpoint
         probability = max(0.0, 0.5 + (kappa + 0.5) * math.expm1(-epsilon * abs(above)))
         if above > 0.0:

@@ -12,7 +12,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsu.compiled import array_kernel
+from dpsu.compiled import kernel
 
 ITEMS = 6
 ROWS = 9
@@ -83,34 +83,34 @@ def compile_search(update: Update, norm: Literal[1, 2]) -> tuple[Callable[..., A
     return measure, numba.njit(climb)
 
 
-@array_kernel
+@kernel
 def weights_of(mask: int, weights: Floats) -> Floats:
     """The weights of a set's items."""
     own: Floats = weights[MEMBERS[mask, : SIZES[mask]]]
     return own
 
 
-@array_kernel
+@kernel
 def add_to(mask: int, weights: Floats, increments: Floats) -> None:
     """Add a user's increments to the weights of the user's items."""
     for k in range(increments.size):
         weights[MEMBERS[mask, k]] += increments[k]
 
 
-@array_kernel
+@kernel
 def distance_between(weights: Floats, norm: int) -> float:
     """How far the two rows are apart."""
     apart = np.abs(weights[0] - weights[1])
     return float(apart.sum() if norm == 1 else math.sqrt((apart * apart).sum()))
 
 
-@array_kernel
+@kernel
 def copy_into(target: NDArray[Any], source: NDArray[Any]) -> None:
     """Overwrite an array with another of its shape."""
     target[:] = source
 
 
-@array_kernel
+@kernel
 def note_faults(weights: Floats, increments: Floats, cutoff: float, norm: int, faults: Floats) -> None:
     """Keep, for each promise, the update that breaches it most."""
     if increments.size != weights.size:
@@ -134,7 +134,7 @@ def note_faults(weights: Floats, increments: Floats, cutoff: float, norm: int, f
             faults[promise, 3 + weights.size : 3 + 2 * weights.size] = increments
 
 
-@array_kernel
+@kernel
 def draw_database(state: Words, long: bool, plan: Ints) -> float:
     """A random start; returns its cutoff."""
     masks, times, shape = plan[0], plan[1], plan[2]
@@ -150,7 +150,7 @@ def draw_database(state: Words, long: bool, plan: Ints) -> float:
     return float(LOWEST_CUTOFF * (HIGHEST_CUTOFF / LOWEST_CUTOFF) ** (share * share))
 
 
-@array_kernel
+@kernel
 def change_database(state: Words, long: bool, plan: Ints, cutoff: float) -> float:
     """One to three random moves to a database nearby; returns its cutoff."""
     masks, times, shape = plan[0], plan[1], plan[2]
@@ -188,14 +188,14 @@ def change_database(state: Words, long: bool, plan: Ints, cutoff: float) -> floa
     return cutoff
 
 
-@array_kernel
+@kernel
 def users_of(plan: Ints) -> int:
     """How many users a database has."""
     times, rows, extra, rounds = plan[1], plan[2, 0], plan[2, 1], plan[2, 2]
     return int(times[: extra + 1].sum() + rounds * times[extra + 1 : rows].sum())
 
 
-@array_kernel
+@kernel
 def below(state: Words, bound: int) -> int:
     """A number from 0 to bound - 1 for the search; splitmix64, which is no noise for a release."""
     state[0] += np.uint64(0x9E3779B97F4A7C15)
@@ -205,7 +205,7 @@ def below(state: Words, bound: int) -> int:
     return int(np.int64((word ^ (word >> np.uint64(31))) >> np.uint64(11)) % bound)
 
 
-@array_kernel
+@kernel
 def fraction(state: Words) -> float:
     """A number from 0 to 1 for the search."""
     return below(state, 1 << 53) / float(1 << 53)

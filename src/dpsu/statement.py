@@ -20,8 +20,8 @@ SCHEMA_1 = "dpsu-statement/1"
 UNIT = "one user, added or removed"
 
 NOISE_SOURCE = (
-    "ChaCha20 under a fresh 256-bit key of the operating system; every draw is rounded to a grid exactly as "
-    "its ideal would be"
+    "AES-256 under keys derived from 256 fresh bits of the operating system; every draw is rounded to a grid "
+    "exactly as its ideal would be"
 )
 
 NOT_COVERED = (

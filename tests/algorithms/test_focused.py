@@ -57,7 +57,7 @@ def test_even_rounds_give_what_equal_priorities_would():
     items = np.repeat(np.arange(len(sizes), dtype=np.uint32), sizes)  # user u gives u + 1 times to item u
     totals = np.zeros(len(sizes), np.int64)
     assert not weigh_proportionally(
-        len(sizes), indptr, items, np.full(len(sizes), 0.3), caps, totals, np.empty(len(caps))
+        indptr, items, np.full(len(sizes), 0.3), caps, totals, np.empty(len(caps))
     )
     assert (totals == sizes * focused.even_weights(caps)[1:]).all()
 
@@ -87,7 +87,7 @@ def test_a_user_never_spends_more_than_one_budget(priority, cap):
     caps = np.maximum(cap, 1 / np.sqrt([1, *range(1, size + 1)]))
     given_ = np.zeros(size, np.int64)
     rows = np.array([0, size]), np.arange(size, dtype=np.uint32)
-    assert not weigh_proportionally(1, *rows, np.array(priority), caps, given_, np.empty(size))
+    assert not weigh_proportionally(*rows, np.array(priority), caps, given_, np.empty(size))
     weights = given_.tolist()
     assert all(weight >= 0 for weight in weights)
     assert sum(weight**2 for weight in weights) <= ONE**2
@@ -154,9 +154,7 @@ def test_the_focus_is_a_bell_that_leans_to_the_right(tail):
     expected = np.exp(-0.5 * np.where(x <= 0, x, tail * x) ** 2)
 
     def bells(totals, centre, width):
-        values = np.empty_like(totals)
-        bell(len(totals), totals, centre, width, tail, values)
-        return values
+        return bell(totals, centre, width, tail)
 
     found = bells(2 + 0.5 * x, 2.0, 0.5)
     assert np.abs(found - expected).max() < 1e-4

@@ -8,6 +8,7 @@ import math
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
+import numba
 import numpy as np
 import polars as pl
 from scipy.stats import beta
@@ -15,7 +16,7 @@ from scipy.stats import beta
 from dpsu.algorithms.base import threshold_in_cells
 from dpsu.algorithms.focused import ALGORITHMS
 from dpsu.algorithms.request import Request
-from dpsu.compiled import array_kernel
+from dpsu.compiled import kernel
 from dpsu.engines.local import LocalEngine
 from dpsu.kernels import ONE, bell, keep_open, weigh_proportionally
 from dpsu.sets import UserSets
@@ -159,7 +160,10 @@ def as_sets(database, seed):
     return sets_of(rows, seed)
 
 
-@array_kernel
+compiled_bell, compiled_keep_open = numba.njit(bell), numba.njit(keep_open)
+
+
+@kernel
 def simulate(indptr, items, users, rounds, cell, tail, caps, focus_on_exact, runs, rng):
     """For every run and item the round of its release, from 1 on, or 0."""
     count = items.max() + 1
@@ -173,7 +177,7 @@ def simulate(indptr, items, users, rounds, cell, tail, caps, focus_on_exact, run
     return seen
 
 
-@array_kernel
+@kernel
 def play(indptr, items, users, rounds, cell, tail, caps, focus_on_exact, normals):
     """One run: the round of every item's release (0 for none), and the noisy totals in cells.
 
@@ -189,7 +193,7 @@ def play(indptr, items, users, rounds, cell, tail, caps, focus_on_exact, normals
         totals[:] = 0
         for row in range(users.size):
             given[:] = 0
-            if weigh_proportionally(1, indptr[row : row + 2], items, priority, caps, given, room):
+            if weigh_proportionally(indptr[row : row + 2], items, priority, caps, given, room):
                 raise ArithmeticError("the weights of a user exceed one budget")
             for item in range(count):
                 totals[item] += users[row] * given[item]
@@ -203,8 +207,8 @@ def play(indptr, items, users, rounds, cell, tail, caps, focus_on_exact, normals
                     released[item] = r + 1
                     crossed = True
         if width > 0.0:
-            bell(count, exact if focus_on_exact else noisy * cell, centre, width, tail, priority)
+            priority = compiled_bell(exact if focus_on_exact else noisy * cell, centre, width, tail)
         if crossed:
-            indptr, items, busy = keep_open(indptr, items, released == 0)
+            indptr, items, busy = compiled_keep_open(indptr, items, released == 0)
             users = users[busy]
     return released, noisy

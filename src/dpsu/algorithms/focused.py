@@ -104,10 +104,9 @@ class FocusedGaussian(Mechanism):
         """Round after round: weigh by priority, add noise, release what crosses, set new priorities."""
         rows = engine.bound(sets, self.request.max_items, stream)
         items = engine.update(engine.items(sets), _begin)
-        noise = stream.of_rounds()
         for r in range(self.focus.rounds):
             items = engine.weigh(rows, items, self.rule(r))
-            items = engine.update(items, partial(_round, mechanism=self, stream=noise, r=r))
+            items = engine.update(items, partial(_round, mechanism=self, stream=stream, r=r))
             rows = engine.bound(rows, self.request.max_items, stream, keep=items)
         return items
 
@@ -143,10 +142,9 @@ class FocusedGaussian(Mechanism):
 
     def priority(self, totals: Floats, r: int) -> Floats:
         """How much users want to give to items with these noisy totals after round r: the focus."""
-        wanted = np.ones_like(totals)
-        if self.boundary.spent[r] >= self.focus.warmup:
-            bell(len(totals), totals, *self.aim(r), self.focus.tail, wanted)
-        return wanted
+        if self.boundary.spent[r] < self.focus.warmup:
+            return np.ones_like(totals)
+        return bell(totals, *self.aim(r), self.focus.tail)
 
     def aim(self, r: int) -> tuple[float, float]:
         """Where the focus after round r is centred, and its width: the total that will just reach the last threshold."""

@@ -39,7 +39,7 @@ def _released_share(mechanism: FocusedGaussian, holders: int, set_size: int) -> 
         zip(boundary.shares, boundary.scales, boundary.thresholds, strict=True)
     ):
         weights = np.zeros(items.size, np.int64)
-        weigh_proportionally(groups, indptr, items, priority, boundary.caps, weights, np.empty(size))
+        weigh_proportionally(indptr, items, priority, boundary.caps, weights, np.empty(size))
         noisy += budget * kept * weights / ONE + scale * draws[r]
         released |= noisy > threshold
         priority = np.where(released, 0.0, mechanism.priority(noisy, r))

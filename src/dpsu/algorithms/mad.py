@@ -202,7 +202,7 @@ class Mad2R(Mechanism):
         weights = np.zeros(items.size, np.int64)
         indptr = np.concatenate([[0], np.cumsum(sizes)])
         bias, table = self.bias(noisy[left]), self.second.bias_table
-        weigh_with_bias(len(sizes), indptr, items, bias, table, weights, np.empty(kept))
+        weigh_with_bias(indptr, items, bias, table, weights, np.empty(kept))
         sizes = np.repeat(sizes, sizes)
         given = (weights + self.second.first_weights[sizes]) * UNIT
         total = self.second.alike(holders, sizes, given)

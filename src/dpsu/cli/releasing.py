@@ -46,7 +46,6 @@ from dpsu.cli.options import (
 from dpsu.cli.outputs import Outputs
 from dpsu.cli.terminal import errors, notes, stages
 from dpsu.errors import InvalidArgument
-from dpsu.memory import memory_limit, parse_memory
 
 
 def release(
@@ -84,7 +83,6 @@ def release(
         bool, typer.Option("--counts", help="Give each item a noisy number of its holders.")
     ] = False,
     ledger: LedgerFile = None,
-    memory: Annotated[str | None, typer.Option(help="Stop rather than use more memory: 500M, 8G.")] = None,
     statement: StatementFile = None,
     no_statement: NoStatement = False,
     report: ReportFile = None,
@@ -108,8 +106,7 @@ def release(
     outputs = Outputs.of(output, statement, no_statement, report)
     used = {"--ledger": ledger, "--public-items": public_items, "--exclude": exclude}
     outputs.check(files, used, counts=counts)
-    limit = parse_memory(memory) if memory else None
-    with stages(quiet or as_json) as progress, notes(quiet), memory_limit(limit):
+    with stages(quiet or as_json) as progress, notes(quiet):
         result = dpsu.release(
             files if len(files) > 1 else files[0],
             user=columns(user),

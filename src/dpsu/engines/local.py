@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dpsu.engines import Columns, Rule, Step, Walk
 from dpsu.errors import TooLarge
 from dpsu.kernels import Codes, keep_open
-from dpsu.random_kernels import long_rows, sample_rows
+from dpsu.random_kernels import sample_rows
 from dpsu.sets import UserSets, read_sets, read_text
 from dpsu.sets.text import Corpus, read_corpus
 from dpsu.sets.user_sets import Digests, among
@@ -125,7 +125,7 @@ class LocalEngine:
             totals = np.zeros(len(rows[0].held), np.int64)
             room = np.empty(rule.table.shape[-1])
             for indptr, codes in waiting:  # whoever is free: one core is often slower than the other
-                if rule.kernel(len(indptr) - 1, indptr, codes, values, rule.table, totals, room):
+                if rule.kernel(indptr, codes, values, rule.table, totals, room):
                     raise ArithmeticError("the weights of a user exceed one budget")
             return totals
 
@@ -228,9 +228,11 @@ def _with_open(rows: Rows, opened: NDArray[np.bool_]) -> Rows:
 
 def _cut(rows: Rows, max_items: int, stream: Stream, round: int) -> Rows:
     """The rows with `max_items` at most in each."""
-    long, held = long_rows(rows.indptr, max_items), np.zeros_like(rows.held)
-    keys = stream.words(Purpose.BOUND, round, rows.user_digests.take(long, axis=0), count=2)
-    indptr, items = sample_rows(rows.indptr, rows.items, long, keys, rows.item_digests, max_items, held)
+    indptr, items = sample_rows(
+        rows.indptr, rows.items, rows.user_digests, rows.item_digests, max_items, stream, round
+    )
+    held = np.zeros_like(rows.held)
+    held[items] = True
     return replace(rows, indptr=indptr, items=items, held=held, longest=max_items)
 
 

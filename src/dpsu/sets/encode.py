@@ -16,7 +16,7 @@ from dpsu.random_kernels import digest_bytes, digest_concatenated, digest_intege
 from dpsu.sets.columns import WHOLE
 from dpsu.sets.table import Codes, Keys, KeyTable
 from dpsu.sets.user_sets import Names
-from dpsu.sets.views import INLINE, padded, spread_of_digits, strings_of, views_of
+from dpsu.sets.views import INLINE, padded, strings_of, views_of
 
 LOW_32 = np.uint64(0xFFFFFFFF)
 LONG = np.uint64(0xFFFFFFFF)
@@ -63,7 +63,7 @@ class WholeColumn:
         keys = self._table.keys
         return _spread(keys if self.dtype == pl.UInt64 else keys.view(np.int64)) == len(self)
 
-    def digests(self, digest_key: Keys) -> Keys:
+    def digests(self, digest_key: bytes) -> Keys:
         """The digest of every distinct value, in the order of their codes."""
         return digest_integers(self._table.keys.view(np.int64), digest_key)
 
@@ -176,14 +176,13 @@ class TextColumn:
             return False
         keys = self._table.keys
         few = strings_of(keys[:FEW]).to_list()
-        # These rule out most columns, without a compiled loop.
+        # These rule out most columns.
         if not all(map(bytes.isdigit, few)) or _spread(np.array([*map(int, few)])) > len(self):
             return False
-        ends = np.array([np.iinfo(np.int64).max, np.iinfo(np.int64).min])
-        no_number = spread_of_digits(len(keys), keys.reshape(-1), ends)
-        return not no_number and _spread(ends) == len(self)
+        numbers = strings_of(keys).cast(pl.String).cast(pl.Int64, strict=False)
+        return not numbers.has_nulls() and _spread(numbers.to_numpy()) == len(self)
 
-    def digests(self, digest_key: Keys) -> Keys:
+    def digests(self, digest_key: bytes) -> Keys:
         """The digest of every distinct value, in the order of their codes."""
         return digest_bytes(*bytes_of(self.names()), digest_key)
 
@@ -237,8 +236,8 @@ class KeyEncoder:
     code with the next column's, and so on.
     """
 
-    def __init__(self, schema: pl.Schema, columns: list[str], digest_key: Keys) -> None:
-        seed = int(digest_key[0])
+    def __init__(self, schema: pl.Schema, columns: list[str], digest_key: bytes) -> None:
+        seed = int.from_bytes(digest_key[:8], "little")
         self._digest_key = digest_key
         self._columns = {column: column_encoder(schema[column], seed) for column in columns}
         self._joins = [KeyTable(seed) for _ in columns[1:]]
@@ -301,7 +300,7 @@ class KeyEncoder:
 class PairEncoder:
     """The users and items of some batches, under numbers of their own, and the pairs that they make."""
 
-    def __init__(self, schema: pl.Schema, user: list[str], item: list[str], digest_key: Keys) -> None:
+    def __init__(self, schema: pl.Schema, user: list[str], item: list[str], digest_key: bytes) -> None:
         self.users = KeyEncoder(schema, user, digest_key)
         self.items = KeyEncoder(schema, item, digest_key)
         self.pairs: list[tuple[Codes, Codes]] = []

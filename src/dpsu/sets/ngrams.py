@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dpsu.compiled import array_kernel
+from dpsu.compiled import kernel
 from dpsu.errors import TooLarge
 from dpsu.random_kernels import digest_bytes
 from dpsu.sets.columns import ColumnNames
@@ -74,13 +74,13 @@ def longer(corpus: Corpus, shorter: Ngrams, kept: Bools | None = None) -> Ngrams
     """The n-grams with one word more, within rows; only those whose two parts are `kept`, if that is given."""
     chosen = np.ones(len(shorter), np.bool_) if kept is None else kept
     keys, at = pair_up(corpus.starts, corpus.words, shorter.codes, chosen, shorter.size)
-    table = KeyTable(int(corpus.digest_key[0]))
+    table = KeyTable(int.from_bytes(corpus.digest_key[:8], "little"))
     codes = np.full(corpus.words.size, NONE, dtype=np.uint32)
     codes[at] = table.encode(keys)
     return Ngrams(shorter.size + 1, codes, shorter, table, shorter.n_words)
 
 
-@array_kernel
+@kernel
 def pair_up(
     starts: Offsets, words: Codes, codes: Codes, kept: Bools, size: int
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
@@ -98,7 +98,7 @@ def pair_up(
     return keys[:found].copy(), at[:found].copy()
 
 
-@array_kernel
+@kernel
 def pairs_of(row_users: Codes, starts: Offsets, codes: Codes, base: int) -> tuple[Codes, Codes]:
     """The users and numbers (from `base` on) of all n-grams in the corpus."""
     users = np.empty(codes.size, np.uint32)
@@ -113,7 +113,7 @@ def pairs_of(row_users: Codes, starts: Offsets, codes: Codes, base: int) -> tupl
     return users[:found].copy(), items[:found].copy()
 
 
-@array_kernel
+@kernel
 def join_words(phrases: NDArray[np.uint32], starts: Offsets, data: Bytes) -> tuple[Offsets, Bytes]:
     """The words of every row with single spaces between them: where each begins, and all bytes."""
     count, size = phrases.shape

@@ -29,7 +29,6 @@ LINE = 8
 
 @kernel
 def pack_pairs(
-    pairs: int,
     users: Codes,
     items: Codes,
     user_places: Codes,
@@ -38,11 +37,11 @@ def pack_pairs(
     item_bits: np.uint64,
     ends: Words,
     packed: NDArray[Any],
-    count_only: int,
+    count_only: bool,
 ) -> None:
     """Write each pair at the end of its bucket, as a word that sorts by the user's place in the bucket, then the item's."""
     low = (ONE << user_bits) - ONE
-    for row in range(pairs):
+    for row in range(users.size):
         user = np.uint64(user_places[users[row]])
         bucket = user >> user_bits
         if not count_only:
@@ -52,7 +51,6 @@ def pack_pairs(
 
 @kernel
 def unpack_rows(
-    size: int,
     packed: NDArray[Any],
     first_user: np.uint64,
     item_bits: np.uint64,
@@ -70,7 +68,7 @@ def unpack_rows(
     pairs, found = so_far[0], so_far[1]
     low = (ONE << item_bits) - ONE
     before = ~np.uint64(packed[0])
-    for i in range(size):
+    for i in range(packed.size):
         word = np.uint64(packed[i])
         if word == before:
             continue
@@ -127,7 +125,7 @@ def _pack(
 
     def count(number: int) -> None:
         batch = batches[number]
-        pack_pairs(len(batch.users), *batch, *bits, ends[number], nothing, True)
+        pack_pairs(*batch, *bits, ends[number], nothing, True)
 
     list(pool.map(count, range(len(batches))))
     sizes = ends.sum(axis=0)
@@ -137,7 +135,7 @@ def _pack(
 
     def pack(number: int) -> None:
         batch, batches[number] = batches[number], DONE
-        pack_pairs(len(batch.users), *batch, *bits, ends[number], packed, False)
+        pack_pairs(*batch, *bits, ends[number], packed, False)
 
     list(pool.map(pack, range(len(batches))))
     batches.clear()
@@ -160,7 +158,7 @@ def _unpack(
     for number, packed in enumerate(buckets):
         if packed.size:
             first = np.uint64(number << user_bits)
-            unpack_rows(packed.size, packed, first, bits, so_far, ends, items, numbers, order)
+            unpack_rows(packed, first, bits, so_far, ends, items, numbers, order)
     pairs, found = map(int, so_far)
     order[found:] = np.flatnonzero(numbers == UNSEEN)
     kept = items[:pairs]

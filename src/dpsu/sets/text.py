@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dpsu.compiled import array_kernel
+from dpsu.compiled import kernel
 from dpsu.errors import InvalidArgument, SourceError, UnsupportedType
 from dpsu.hints import did_you_mean
 from dpsu.random_kernels import digest_bytes
@@ -174,7 +174,7 @@ def _by_rule(text: pl.Series, rule: WordRule) -> Tokens:
     return Tokens(*split_rows(offsets, data, rule.classes, rule.lower, rule.removes_urls))
 
 
-@array_kernel
+@kernel
 def gather_words(starts: Offsets, data: Bytes, chosen: Codes) -> tuple[Offsets, Bytes]:
     """The bytes of the chosen words, and where each begins."""
     new_starts = np.zeros(chosen.size + 1, np.int64)
@@ -235,7 +235,7 @@ class Corpus:
     words: Codes
     vocabulary: Vocabulary
     user_digests: Digests
-    digest_key: NDArray[np.uint64]
+    digest_key: bytes
     notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
@@ -315,7 +315,7 @@ def _scan_text(
 
 
 def _tokens_and_digests(
-    rows: pl.DataFrame, tokenizer: Tokenizer, digest_key: NDArray[np.uint64]
+    rows: pl.DataFrame, tokenizer: Tokenizer, digest_key: bytes
 ) -> tuple[Tokens, Digests]:
     tokens = tokenise(rows.to_series(), tokenizer)
     return tokens, digest_bytes(tokens.starts, tokens.data, digest_key)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsu.compiled import array_kernel
+from dpsu.compiled import kernel
 
 Bytes = NDArray[np.uint8]
 Offsets = NDArray[np.int64]
@@ -139,7 +139,7 @@ def _ranges(members: NDArray[np.bool_]) -> str:
     return "".join(f"{chr(first)}-{chr(after - 1)}" for first, after in edges.reshape(-1, 2))
 
 
-@array_kernel
+@kernel
 def _decode(data: Any, place: Any) -> Any:
     """The character whose UTF-8 begins at `place`, and where the next one begins."""
     first = np.int64(data[place])
@@ -154,7 +154,7 @@ def _decode(data: Any, place: Any) -> Any:
     return (first & 0x07) << 18 | high | (np.int64(data[place + 3]) & 0x3F), place + 4
 
 
-@array_kernel
+@kernel
 def _encode(character: Any, out: Any, place: Any) -> Any:
     """Write the character as UTF-8; where the next one goes."""
     if character < 0x80:
@@ -176,7 +176,7 @@ def _encode(character: Any, out: Any, place: Any) -> Any:
     return place + 4
 
 
-@array_kernel
+@kernel
 def _url_at(data: Any, place: Any, stop: Any, classes: Any) -> Any:
     """Whether http:// or https:// and something that is not white space begins here."""
     if stop - place < 8 or (data[place + 1] | 0x20) != 0x74 or (data[place + 2] | 0x20) != 0x74:
@@ -192,7 +192,7 @@ def _url_at(data: Any, place: Any, stop: Any, classes: Any) -> Any:
     return classes[character] != SPACE
 
 
-@array_kernel
+@kernel
 def rows_with(offsets: Offsets, data: Bytes, marked: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Which rows hold a marked character; none of the marked ones but Σ and its kin is common."""
     found = np.zeros(offsets.size - 1, np.bool_)
@@ -209,7 +209,7 @@ def rows_with(offsets: Offsets, data: Bytes, marked: NDArray[np.bool_]) -> NDArr
     return found
 
 
-@array_kernel
+@kernel
 def split_rows(
     offsets: Offsets, data: Bytes, classes: Bytes, lower: NDArray[np.int32], removes_urls: bool
 ) -> tuple[Bytes, Offsets, Offsets]:
