@@ -198,12 +198,7 @@ def test_too_little_memory_ends_with_one_line_and_no_output(rows: Path, tmp_path
     """A limit of the system's, as docs/limits.md shows it: enough to start, too little for the release."""
     target = tmp_path / "out.csv"
     arguments = ["release", str(rows), *ASKED, "-o", str(target)]
-    run = subprocess.run(
-        [sys.executable, "-c", LIMITED, *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        check=False,
-    )
+    run = subprocess.run([sys.executable, "-c", LIMITED, *arguments], capture_output=True, check=False)
     assert run.returncode == 1
     assert run.stderr.count(b"\n") == 1, run.stderr
     assert not target.exists()
