@@ -10,7 +10,7 @@ from benchmarks.ours import mechanism, private_algorithms
 from benchmarks.quiet import Run
 from benchmarks.settings import Settings
 from dpsu.engines.local import LocalEngine
-from dpsu.stream import open_stream
+from dpsu.randomness.stream import open_stream
 
 MOST_REPETITIONS = 5
 CORES = (1, 2)

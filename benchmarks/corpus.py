@@ -8,8 +8,9 @@ from pathlib import Path
 import polars as pl
 
 import dpsu
-from dpsu.sets import UserSets, read_sets
-from dpsu.stream import open_stream
+from dpsu.randomness.stream import open_stream
+from dpsu.sets.user_sets import UserSets
+from dpsu.sources.pairs import read_sets
 
 PART = 10**6
 """Pairs of one file of a corpus in parts."""

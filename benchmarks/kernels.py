@@ -12,15 +12,15 @@ from benchmarks.measure import Facts, ceiling, interleaved
 from benchmarks.ours import mechanism
 from benchmarks.quiet import Run
 from benchmarks.settings import MAX_ITEMS, Settings
-from dpsu.algorithms.base import CELLS_PER_SIGMA, OneRound
 from dpsu.algorithms.focused import FocusedGaussian
+from dpsu.algorithms.mechanism import CELLS_PER_SIGMA, OneRound
 from dpsu.algorithms.policy import PolicyMechanism
-from dpsu.engines import Columns, Rule
+from dpsu.engines.contract import Columns, Rule
 from dpsu.engines.local import LocalEngine
-from dpsu.kernels import ONE, weigh_proportionally
-from dpsu.noise import gaussian_cells
-from dpsu.sets import read_sets
-from dpsu.stream import open_stream
+from dpsu.kernels.weights import ONE, weigh_proportionally
+from dpsu.randomness.noise import gaussian_cells
+from dpsu.randomness.stream import open_stream
+from dpsu.sources.pairs import read_sets
 
 DRAWS = 10**6
 QUICK_DRAWS = 10**5

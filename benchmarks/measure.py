@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.quiet import Run, Timing, quietly
-from dpsu.compiled import kernel
+from dpsu.kernels.compiled import kernel
 
 Facts = dict[str, Any]
 """What a section found, as JSON has it."""

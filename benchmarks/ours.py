@@ -6,8 +6,8 @@ from typing import Any
 
 import dpsu
 from benchmarks.settings import DELTA, EPSILON, MAX_ITEMS
-from dpsu.algorithms import calibrate, find
-from dpsu.algorithms.base import Mechanism
+from dpsu.algorithms.catalogue import calibrate, find
+from dpsu.algorithms.mechanism import Mechanism
 from dpsu.algorithms.request import Request
 
 DEFAULT = "focused-gaussian"
@@ -15,7 +15,7 @@ DEFAULT = "focused-gaussian"
 
 def private_algorithms() -> list[str]:
     """All that the package has, the default first."""
-    frame = dpsu.algorithms()
+    frame = dpsu.list_algorithms()
     names: list[str] = (
         frame.filter("private").sort("default", descending=True, maintain_order=True)["name"].to_list()
     )

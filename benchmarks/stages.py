@@ -13,9 +13,9 @@ from benchmarks.measure import Facts, in_turns, summary
 from benchmarks.ours import mechanism
 from benchmarks.settings import Settings
 from dpsu.engines.local import LocalEngine
-from dpsu.stream import open_stream
+from dpsu.randomness.stream import open_stream
 
-WATCHED = ("dpsu.sets.read", "group_by_user")
+WATCHED = ("dpsu.sources.pairs", "group_by_user")
 """The function that sorts pairs into rows, under the name by which the reader calls it."""
 
 CALIBRATE, ENCODE, SORT, BOUND = "calibrate", "read and encode", "sort into rows", "bound"

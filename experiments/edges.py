@@ -22,15 +22,15 @@ from typing import Any
 import numpy as np
 
 import dpsu
-from dpsu.algorithms import CATALOGUE, calibrate, find
-from dpsu.algorithms.base import Mechanism
+from dpsu.algorithms.catalogue import CATALOGUE, calibrate, find
 from dpsu.algorithms.job import promise_of
+from dpsu.algorithms.mechanism import Mechanism
 from dpsu.algorithms.ranges import DELTA, EPSILON, FOCUS, OPTIONS, SMALLEST_SHARE
 from dpsu.algorithms.request import Request
 from dpsu.errors import InvalidArgument
+from dpsu.randomness.stream import Stream
 from dpsu.run import Terms, state
-from dpsu.sources import Source
-from dpsu.stream import Stream
+from dpsu.sources.source import Source
 from experiments.lone_user import chance_alone, set_sizes
 
 EPSILONS = [EPSILON.low, *(10.0**k for k in range(-4, 5)), 0.5, 3.0, 50.0, 400.0, 600.0]

@@ -23,15 +23,17 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dpsu.algorithms import calibrate, find
+from dpsu.algorithms.catalogue import calibrate, find
 from dpsu.algorithms.focused import ALGORITHMS, Focus, FocusedGaussian
 from dpsu.algorithms.request import Request
 from dpsu.datasets import draw_sets, words
 from dpsu.engines.local import LocalEngine
-from dpsu.kernels import ONE, keep_open, weigh_proportionally
-from dpsu.random_kernels import sample_rows
-from dpsu.sets import UserSets, read_sets
-from dpsu.stream import Stream
+from dpsu.kernels.rows import keep_open
+from dpsu.kernels.weights import ONE, weigh_proportionally
+from dpsu.randomness.digests import sample_rows
+from dpsu.randomness.stream import Stream
+from dpsu.sets.user_sets import UserSets
+from dpsu.sources.pairs import read_sets
 
 SHARED = Path(__file__).parents[1].parent / "shared" / "data"
 RESULTS = Path(__file__).parent / "results" / "focused_study.csv"

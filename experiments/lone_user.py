@@ -12,17 +12,17 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr
 
-from dpsu.algorithms.base import CurveSelection, Floats, GaussianSelection, Mechanism, OneRound
 from dpsu.algorithms.dp_sips import DpSips
 from dpsu.algorithms.focused import FocusedGaussian
 from dpsu.algorithms.mad import UNIT, AdaptiveRound, Mad, Mad2R
+from dpsu.algorithms.mechanism import CurveSelection, Floats, GaussianSelection, Mechanism, OneRound
+from dpsu.algorithms.optimal_single import OptimalSingle
 from dpsu.algorithms.policy import PolicyMechanism
-from dpsu.algorithms.single import OptimalSingle
 from dpsu.algorithms.weighted import even_rule
-from dpsu.engines import Rule
+from dpsu.engines.contract import Rule
 from dpsu.engines.local import LocalEngine, Rows
-from dpsu.kernels import ONE, weigh_proportionally
-from dpsu.stream import Stream
+from dpsu.kernels.weights import ONE, weigh_proportionally
+from dpsu.randomness.stream import Stream
 
 BITS = 400
 """Digits of a curve: enough for chances of 1e-60."""

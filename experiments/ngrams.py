@@ -12,13 +12,15 @@ from pathlib import Path
 
 import numpy as np
 
-from dpsu.algorithms import CATALOGUE, calibrate
+from dpsu.algorithms.catalogue import CATALOGUE, calibrate
 from dpsu.algorithms.request import Request
+from dpsu.api.ngrams import ngrams
+from dpsu.api.release import release
 from dpsu.engines.local import LocalEngine
-from dpsu.ngrams import ngrams
-from dpsu.release import release
-from dpsu.sets import UserSets, read_text, text_rule
-from dpsu.stream import Stream
+from dpsu.randomness.stream import Stream
+from dpsu.sets.user_sets import UserSets
+from dpsu.sources.corpus import text_rule
+from dpsu.sources.ngrams import read_text
 from dpsu.testing import seeded
 
 ROOT = Path(__file__).parents[1]

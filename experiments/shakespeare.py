@@ -12,9 +12,10 @@ import numpy as np
 import polars as pl
 
 import dpsu
-from dpsu.sets import read_text, text_rule
-from dpsu.sets.words import word_rule
-from dpsu.stream import Stream
+from dpsu.randomness.stream import Stream
+from dpsu.sources.corpus import text_rule
+from dpsu.sources.ngrams import read_text
+from dpsu.sources.tokenize import word_rule
 
 PICTURE = Path(__file__).parents[1] / "docs" / "images" / "shakespeare.png"
 EPSILONS = (1, 3, 10)

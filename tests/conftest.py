@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 import dpsu.run
-from dpsu.statement import Statement
-from dpsu.stream import Stream
-from dpsu.verify import verify
+from dpsu.outcome.statement import Statement
+from dpsu.randomness.stream import Stream
+from dpsu.verification.verify import verify
 from fixed_keys import REAL, keys_of, next_stream
 
 EXPLORES = os.environ.get("DPSU_HOSTILE") == "long"

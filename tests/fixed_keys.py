@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
 
-from dpsu.stream import Stream
+from dpsu.randomness.stream import Stream
 
 REAL = "keys of the operating system"
 

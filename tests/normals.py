@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dpsu.noise import normal_quantile
+from dpsu.kernels.noise import normal_quantile
 
 
 def computed_normals(words):

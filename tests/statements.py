@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from dpsu.algorithms import calibrate, find
-from dpsu.algorithms.base import Algorithm, Mechanism
+from dpsu.algorithms.catalogue import calibrate, find
 from dpsu.algorithms.job import promise_of
+from dpsu.algorithms.mechanism import Algorithm, Mechanism
 from dpsu.algorithms.request import Request
+from dpsu.outcome.statement import Statement
+from dpsu.randomness.stream import Stream
 from dpsu.run import Terms, state
-from dpsu.sources import Source
-from dpsu.statement import Statement
-from dpsu.stream import Stream
+from dpsu.sources.source import Source
 
 
 def statement_of(

@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from dpsu.compiled import kernel, read_only
+from dpsu.kernels.compiled import kernel, read_only
 
 COLD = """
 import sys
@@ -19,7 +19,7 @@ sys.stdout.write(" ".join(released.items))
 
 OVERRUN = """
 import numpy as np
-from dpsu.compiled import kernel
+from dpsu.kernels.compiled import kernel
 
 @kernel
 def overrun(values):

@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-import dpsu.random_kernels
+import dpsu.randomness.digests
 import reference
-from dpsu.random_kernels import digest_bytes, digest_concatenated, digest_integers, sample_rows
-from dpsu.stream import Purpose, Stream
+from dpsu.randomness.digests import digest_bytes, digest_concatenated, digest_integers, sample_rows
+from dpsu.randomness.stream import Purpose, Stream
 
 KEY = bytes(range(100, 132))
 STREAM = Stream(bytes(range(32)))

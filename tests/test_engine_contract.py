@@ -9,15 +9,17 @@ import polars as pl
 import pytest
 
 import dpsu
-from dpsu.algorithms import calibrate, find
+from dpsu.algorithms.catalogue import calibrate, find
 from dpsu.algorithms.request import Request
 from dpsu.algorithms.weighted import even_rule
-from dpsu.engines import Rule, Walk, engine_for
+from dpsu.engines.choose import engine_for
+from dpsu.engines.contract import Rule, Walk
 from dpsu.engines.local import LocalEngine
 from dpsu.errors import NullValues, TooLarge, UnsupportedType
-from dpsu.kernels import ONE, count_holders, l1_descent, weigh_proportionally
-from dpsu.sets import read_sets
-from dpsu.stream import Stream
+from dpsu.kernels.descent import l1_descent
+from dpsu.kernels.weights import ONE, count_holders, weigh_proportionally
+from dpsu.randomness.stream import Stream
+from dpsu.sources.pairs import read_sets
 from spark.sessions import require_spark, session
 
 pytestmark = pytest.mark.filterwarnings(

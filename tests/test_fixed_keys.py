@@ -3,7 +3,7 @@
 import pytest
 
 import dpsu
-from dpsu.stream import Stream
+from dpsu.randomness.stream import Stream
 from fixed_keys import keys_of
 
 

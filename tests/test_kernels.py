@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import reference
 from dpsu import kernels
-from dpsu.kernels import ONE
+from dpsu.kernels.weights import ONE
 
 ITEMS = 7
 NO_TABLE = np.zeros(0, np.int64)

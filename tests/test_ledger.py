@@ -15,9 +15,9 @@ import pytest
 
 import dpsu
 from dpsu.errors import InvalidArgument, LedgerError, SourceError
-from dpsu.ledger import total_delta, total_epsilon
+from dpsu.outcome.ledger import total_delta, total_epsilon
+from dpsu.outcome.statement import SCHEMA_1, Statement
 from dpsu.privacy.gaussian import delta_gaussian
-from dpsu.statement import SCHEMA_1, Statement
 from statements import statement_of
 from test_cli import dpsu as command
 

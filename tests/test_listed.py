@@ -11,18 +11,18 @@ import polars as pl
 import pytest
 
 import dpsu
-from dpsu.algorithms import find
-from dpsu.algorithms.counts import share_with_counts
+from dpsu.algorithms.catalogue import find
+from dpsu.algorithms.holders import share_with_counts
+from dpsu.algorithms.public_items import NO_ITEM, RESPELT, read_lists
 from dpsu.algorithms.request import Request
 from dpsu.errors import InvalidArgument, SourceError
-from dpsu.listed import NO_ITEM, RESPELT, read_lists
-from dpsu.sets import text_rule
+from dpsu.sources.corpus import text_rule
 from dpsu.testing import seeded
 from leaks import SECRET, told
 
 PRIVACY = {"epsilon": 3.0, "delta": 1e-6}
 DATA = {n: ["and", "of", "the"] for n in range(500)}
-PRIVATE = [row["name"] for row in dpsu.algorithms().iter_rows(named=True) if row["private"]]
+PRIVATE = [row["name"] for row in dpsu.list_algorithms().iter_rows(named=True) if row["private"]]
 
 
 @pytest.mark.parametrize("algorithm", PRIVATE)

@@ -16,10 +16,10 @@ from dpsu.algorithms.levels import plan_levels
 from dpsu.algorithms.request import Request
 from dpsu.engines.local import LocalEngine
 from dpsu.errors import InvalidArgument
-from dpsu.sets import read_sets, text_rule
-from dpsu.sets.ngrams import longer, ngram_sets, spell, unigrams
-from dpsu.sets.text import read_corpus
-from dpsu.stream import Stream
+from dpsu.randomness.stream import Stream
+from dpsu.sources.corpus import read_corpus, text_rule
+from dpsu.sources.ngrams import longer, ngram_sets, spell, unigrams
+from dpsu.sources.pairs import read_sets
 
 PRIVACY = {"epsilon": 8.0, "delta": 1e-6}
 METHODS = ("focused-gaussian", "dpne")

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-import dpsu.noise
+import dpsu.randomness.noise
 from dpsu.errors import InvalidArgument, TooLarge
-from dpsu.noise import NORMAL_ERROR, gaussian_cells, keep, keep_counts
 from dpsu.privacy.laplace import LaplaceThreshold, ReleaseCurve
-from dpsu.stream import Purpose, Stream
+from dpsu.randomness.noise import NORMAL_ERROR, gaussian_cells, keep, keep_counts
+from dpsu.randomness.stream import Purpose, Stream
 from normals import computed_normals
 
 STREAM = Stream(bytes(range(32)))

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from dpsu.errors import InvalidArgument, OutputError
-from dpsu.output import check_writable, replacing, write_frame
+from dpsu.outcome.write import check_writable, replacing, write_frame
 
 FRAME = pl.DataFrame({"word": ["a b", 'quote"d', "ünï"]})
 

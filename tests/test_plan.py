@@ -9,7 +9,7 @@ import pytest
 import dpsu
 from dpsu.testing import seeded
 
-PRIVATE = [row["name"] for row in dpsu.algorithms().iter_rows(named=True) if row["private"]]
+PRIVATE = [row["name"] for row in dpsu.list_algorithms().iter_rows(named=True) if row["private"]]
 
 
 def plan_of(algorithm: str, **options: object) -> dpsu.Plan:

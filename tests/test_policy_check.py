@@ -9,7 +9,7 @@ import pytest
 
 import example_policies as examples
 from dpsu.errors import InvalidArgument
-from dpsu.policy_check import Database, Row, check_policy, load
+from dpsu.policies.check import Database, Row, check_policy, load
 
 
 def final_distance(policy, users, extra, cutoff):

@@ -12,7 +12,7 @@ import dpsu
 from dpsu.errors import InvalidArgument, NotPrivate
 from dpsu.testing import seeded
 
-PRIVATE = [row["name"] for row in dpsu.algorithms().iter_rows(named=True) if row["private"]]
+PRIVATE = [row["name"] for row in dpsu.list_algorithms().iter_rows(named=True) if row["private"]]
 CLEAR = {"epsilon": 3.0, "delta": 1e-9, "max_items": 3}
 """Privacy at which a crowd of hundreds comes out, and no secret does in a lifetime of runs."""
 

@@ -12,14 +12,14 @@ import polars as pl
 import pytest
 
 import dpsu
+from dpsu.outcome.statement import Statement
 from dpsu.privacy.loss import chance_above
 from dpsu.report.html import page, plan_of
-from dpsu.statement import Statement
 from example_policies import weighted_l2
 from test_cli import dpsu as command
 
 DATA = {n: ["a", "b", "c"] for n in range(400)}
-PRIVATE = [row["name"] for row in dpsu.algorithms().iter_rows(named=True) if row["private"]]
+PRIVATE = [row["name"] for row in dpsu.list_algorithms().iter_rows(named=True) if row["private"]]
 
 
 def statement_of(algorithm: Any, **options: object) -> Statement:

@@ -13,8 +13,8 @@ from scipy.special import ndtr
 
 import example_policies as examples
 from dpsu import kernels
-from dpsu.kernels import ONE
-from dpsu.policy_check import check_policy
+from dpsu.kernels.weights import ONE
+from dpsu.policies.check import check_policy
 
 ROOT = Path(__file__).parents[1]
 COUNTEREXAMPLE = ROOT.parent / "shared" / "design" / "policy-gaussian-l1-counterexample.json"

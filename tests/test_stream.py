@@ -8,7 +8,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher
 from cryptography.hazmat.primitives.ciphers.algorithms import AES256
 from cryptography.hazmat.primitives.ciphers.modes import ECB
 
-from dpsu.stream import Encryption, Purpose, Stream, open_stream
+from dpsu.randomness.stream import Encryption, Purpose, Stream, open_stream
 from dpsu.testing import seeded
 
 STREAM = Stream(bytes(range(32)))

@@ -25,8 +25,8 @@ from dpsu.algorithms.tuning import (
 from dpsu.errors import InvalidArgument, NotPrivate
 from dpsu.privacy.budget import Budget
 from dpsu.privacy.selection import delta_of_best, new_item_runs
-from dpsu.sets.parts import split_users
-from dpsu.stream import Stream
+from dpsu.randomness.stream import Stream
+from dpsu.sets.split import split_users
 from dpsu.testing import seeded
 from user_sets import sets_of
 

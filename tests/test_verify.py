@@ -16,14 +16,14 @@ from mpmath import iv
 from scipy.special import ndtri
 
 import dpsu
-from dpsu.algorithms import CATALOGUE
+from dpsu.algorithms.catalogue import CATALOGUE
 from dpsu.algorithms.focused import Focus
+from dpsu.outcome.statement import Statement, content_digest
 from dpsu.privacy.budget import Budget
 from dpsu.privacy.selection import delta_of_best, new_item_runs
-from dpsu.statement import Statement, content_digest
 from dpsu.verification import tuned
 from dpsu.verification.intervals import crossing_excess, delta_gaussian, exact, high, low, precision_for, tail
-from dpsu.verify import verify
+from dpsu.verification.verify import verify
 from example_policies import weighted_l2
 from fixed_keys import keys_of
 from statements import statement_of

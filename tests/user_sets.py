@@ -3,8 +3,7 @@
 import numpy as np
 import polars as pl
 
-from dpsu.sets import UserSets
-from dpsu.sets.user_sets import Names
+from dpsu.sets.user_sets import Names, UserSets
 
 
 def sets_of(rows, seed=0):

@@ -7,8 +7,11 @@ from pathlib import Path
 import polars as pl
 
 import dpsu
-from dpsu.sets import UserSets, read_sets, read_text, text_rule
-from dpsu.stream import Stream
+from dpsu.randomness.stream import Stream
+from dpsu.sets.user_sets import UserSets
+from dpsu.sources.corpus import text_rule
+from dpsu.sources.ngrams import read_text
+from dpsu.sources.pairs import read_sets
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 

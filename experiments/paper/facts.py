@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsu.compare import ceiling
+from dpsu.api.compare import ceiling
 from dpsu.engines.local import LocalEngine
-from dpsu.sets import UserSets
+from dpsu.sets.user_sets import UserSets
 from experiments.paper import exhibits
 from experiments.paper.runs import DELTA
 

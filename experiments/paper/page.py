@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from dpsu.algorithms import calibrate, find
+from dpsu.algorithms.catalogue import calibrate, find
 from dpsu.algorithms.request import Request
 from experiments.paper import exhibits, plots, published, tables
 from experiments.paper.claims import all_claims

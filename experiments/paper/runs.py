@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsu.algorithms import calibrate, find
+from dpsu.algorithms.catalogue import calibrate, find
 from dpsu.algorithms.request import Calibration, Request
 from dpsu.engines.local import LocalEngine
-from dpsu.sets import UserSets
-from dpsu.stream import Stream
+from dpsu.randomness.stream import Stream
+from dpsu.sets.user_sets import UserSets
 from experiments.paper.data import Corpus
 
 DELTA = math.exp(-10)

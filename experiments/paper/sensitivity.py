@@ -3,7 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsu.kernels import Kernel, l1_descent_in_l2, l2_descent
+from dpsu.kernels.descent import l1_descent_in_l2, l2_descent
+from dpsu.kernels.weights import Kernel
 
 POLICIES = {"ℓ1-descent (as published)": l1_descent_in_l2, "ℓ2-descent": l2_descent}
 CUTOFF = 40.5

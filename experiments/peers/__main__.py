@@ -36,7 +36,7 @@ def run_ours(
 ) -> list[dict[str, Any]]:
     """Whole releases from a frame in memory."""
     how = {"user": "user", "item": "item", "epsilon": epsilon, "delta": delta, "max_items": max_items}
-    known = set(dpsu.algorithms()["name"])
+    known = set(dpsu.list_algorithms()["name"])
     rows = []
     for algorithm in [name for name in OURS if name in known]:
         dpsu.release(frame, algorithm=algorithm, **how)  # compiles

@@ -6,9 +6,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dpsu.compiled import kernel
 from dpsu.errors import InvalidArgument
 from dpsu.hints import did_you_mean
+from dpsu.kernels.compiled import kernel
 
 CORPORA = ("arxiv_titles_small", "shakespeare_speakers")
 

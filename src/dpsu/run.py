@@ -14,15 +14,15 @@ from pathlib import Path
 from typing import Any
 
 from dpsu.algorithms.job import Job, Promise, Tell
-from dpsu.engines import Engine
+from dpsu.algorithms.public_items import Listed
+from dpsu.engines.contract import Engine
 from dpsu.errors import CuratorNote, EmptyRelease, InvalidArgument
-from dpsu.ledger import Ledger, open_ledger
-from dpsu.listed import Listed
+from dpsu.outcome.ledger import Ledger, open_ledger
+from dpsu.outcome.release import Release, present
+from dpsu.outcome.statement import SEEDED, Statement, claims, today
 from dpsu.privacy.advice import warn_of_weak_privacy
-from dpsu.result import Release, present
-from dpsu.sources import Source
-from dpsu.statement import SEEDED, Statement, claims, today
-from dpsu.stream import Stream, open_stream
+from dpsu.randomness.stream import Stream, open_stream
+from dpsu.sources.source import Source
 
 LONGEST_NOTE = 2000
 
@@ -105,7 +105,7 @@ def _curator_notes(sets: Any, terms: Terms) -> tuple[str, ...]:
 
 
 def _when_empty(job: Job) -> str:
-    from dpsu.plan import Plan
+    from dpsu.api.plan import Plan
 
     return Plan(job.promise.algorithm, job.mechanism()).when_empty()
 

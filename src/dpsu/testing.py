@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
 
-from dpsu.stream import seeded_keys
+from dpsu.randomness.stream import seeded_keys
 
 
 @contextmanager

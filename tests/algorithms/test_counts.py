@@ -3,10 +3,10 @@
 import numpy as np
 from scipy import stats
 
-from dpsu.algorithms.counts import counting_noise, noisy_holders, noisy_users
+from dpsu.algorithms.holders import counting_noise, noisy_holders, noisy_users
 from dpsu.engines.local import LocalEngine
-from dpsu.sets import read_sets
-from dpsu.stream import Stream
+from dpsu.randomness.stream import Stream
+from dpsu.sources.pairs import read_sets
 
 ENGINE = LocalEngine()
 

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 import reference
 from dpsu.algorithms import dp_sips
 from dpsu.algorithms.request import Request
+from dpsu.api.plan import Plan
 from dpsu.engines.local import LocalEngine
 from dpsu.errors import InvalidArgument
-from dpsu.plan import Plan
-from dpsu.stream import Purpose, Stream
+from dpsu.randomness.stream import Purpose, Stream
 from normals import computed_normals
 from user_sets import copies_of, numbered, sets_of
 

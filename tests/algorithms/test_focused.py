@@ -13,12 +13,12 @@ import reference
 from dpsu.algorithms import focused
 from dpsu.algorithms.focused import Focus
 from dpsu.algorithms.request import Request
+from dpsu.api.plan import Plan
 from dpsu.engines.local import LocalEngine
 from dpsu.errors import InvalidArgument
-from dpsu.kernels import ONE, bell, weigh_proportionally
-from dpsu.plan import Plan
+from dpsu.kernels.weights import ONE, bell, weigh_proportionally
 from dpsu.privacy import crossing, gaussian
-from dpsu.stream import Purpose, Stream
+from dpsu.randomness.stream import Purpose, Stream
 from normals import computed_normals
 from user_sets import numbered, sets_of
 

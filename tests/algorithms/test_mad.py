@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 import reference
 from dpsu.algorithms import mad
-from dpsu.algorithms.base import GaussianSelection
 from dpsu.algorithms.mad import AdaptiveRound
+from dpsu.algorithms.mechanism import GaussianSelection
 from dpsu.algorithms.request import Request
+from dpsu.api.plan import Plan
 from dpsu.engines.local import LocalEngine
 from dpsu.errors import InvalidArgument, TooLarge
-from dpsu.mad_kernels import FINE_ONE, LIMIT, divide_with_bias, require_one_budget
-from dpsu.plan import Plan
-from dpsu.stream import Purpose, Stream
+from dpsu.kernels.mad import FINE_ONE, LIMIT, divide_with_bias, require_one_budget
+from dpsu.randomness.stream import Purpose, Stream
 from normals import computed_normals
 from user_sets import copies_of, numbered, sets_of
 

@@ -8,19 +8,20 @@ import numpy as np
 import pytest
 
 import reference
-from dpsu.algorithms import calibrate, find, single
+from dpsu.algorithms import optimal_single
+from dpsu.algorithms.catalogue import calibrate, find
 from dpsu.algorithms.request import Request
+from dpsu.api.plan import Plan
 from dpsu.engines.local import LocalEngine
 from dpsu.errors import InvalidArgument
-from dpsu.plan import Plan
-from dpsu.stream import Stream
+from dpsu.randomness.stream import Stream
 from user_sets import copies_of
 
 WEAK = (1.0, 0.05)
 
 
 def mechanism_for(epsilon, delta):
-    return single.ALGORITHMS[0].calibrate(Request(epsilon, delta, max_items=1))
+    return optimal_single.ALGORITHMS[0].calibrate(Request(epsilon, delta, max_items=1))
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [WEAK, (3.0, math.exp(-10)), (1.0, 1e-5), (0.1, 1e-9)])

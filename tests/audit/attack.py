@@ -13,15 +13,15 @@ import numpy as np
 import polars as pl
 from scipy.stats import beta
 
-from dpsu.algorithms.base import threshold_in_cells
 from dpsu.algorithms.focused import ALGORITHMS
+from dpsu.algorithms.mechanism import threshold_in_cells
 from dpsu.algorithms.request import Request
-from dpsu.compiled import kernel
 from dpsu.engines.local import LocalEngine
-from dpsu.kernels import ONE, bell, keep_open, weigh_proportionally
-from dpsu.sets import UserSets
-from dpsu.sets.user_sets import Names
-from dpsu.stream import Stream
+from dpsu.kernels.compiled import kernel
+from dpsu.kernels.rows import keep_open
+from dpsu.kernels.weights import ONE, bell, weigh_proportionally
+from dpsu.randomness.stream import Stream
+from dpsu.sets.user_sets import Names, UserSets
 from user_sets import sets_of
 
 EPSILON = 1.0

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from attack import EPSILON, epsilon_at_least
 
-from dpsu.algorithms import CATALOGUE
-from dpsu.algorithms import calibrate as calibrate_any
-from dpsu.algorithms.base import CurveSelection, OneRound
+from dpsu.algorithms.catalogue import CATALOGUE
+from dpsu.algorithms.catalogue import calibrate as calibrate_any
+from dpsu.algorithms.mechanism import CurveSelection, OneRound
 from dpsu.algorithms.request import Request
 from dpsu.engines.local import LocalEngine
-from dpsu.stream import Stream
+from dpsu.randomness.stream import Stream
 from user_sets import sets_of
 
 DELTA = 0.05

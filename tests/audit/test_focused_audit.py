@@ -18,7 +18,7 @@ from attack import (
 )
 
 from dpsu.engines.local import LocalEngine
-from dpsu.stream import Purpose, Stream
+from dpsu.randomness.stream import Purpose, Stream
 from normals import computed_normals
 
 RUNS = 100_000

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from attack import epsilon_at_least, share_at_least, share_at_most
 
-from dpsu.algorithms import calibrate, find
+from dpsu.algorithms.catalogue import calibrate, find
 from dpsu.algorithms.request import Request
 from dpsu.engines.local import LocalEngine
-from dpsu.stream import Stream
+from dpsu.randomness.stream import Stream
 from user_sets import copies_of
 
 EPSILON, DELTA = 1.0, 0.1

@@ -12,8 +12,8 @@ from experiments.paper.facts import facts_of
 from experiments.paper.runs import Cell, Results, repeated, run_missing
 
 import dpsu
-from dpsu.sets import read_sets
-from dpsu.stream import Stream
+from dpsu.randomness.stream import Stream
+from dpsu.sources.pairs import read_sets
 
 ROOT = Path(__file__).parents[2]
 

@@ -19,7 +19,7 @@ import dpsu
 from dpsu.errors import InvalidArgument
 
 CASES = 200 if os.environ.get("DPSU_HOSTILE") == "long" else 10
-ALGORITHMS = [row["name"] for row in dpsu.algorithms().iter_rows(named=True)]
+ALGORITHMS = [row["name"] for row in dpsu.list_algorithms().iter_rows(named=True)]
 FAST = ["weighted-gaussian", "weighted-laplace", "policy-laplace", "count-gaussian", "k-anonymity"]
 
 

@@ -7,7 +7,7 @@ import pytest
 import dpsu
 from dpsu.errors import InvalidArgument
 from dpsu.interop.tokenizers import word_level
-from dpsu.sets.words import word_rule
+from dpsu.sources.tokenize import word_rule
 
 tokenizers = pytest.importorskip("tokenizers")
 

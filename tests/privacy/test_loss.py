@@ -6,7 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from dpsu.algorithms import calibrate, find
+from dpsu.algorithms.catalogue import calibrate, find
 from dpsu.algorithms.request import Request
 from dpsu.privacy.budget import Budget
 from dpsu.privacy.laplace import ReleaseCurve

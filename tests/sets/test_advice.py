@@ -9,10 +9,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dpsu.sets import read, read_sets, read_text, text_rule
-from dpsu.sets.advice import COUNTS_UP, FREE_TEXT, ONE_ROW_EACH, TIME, plain_name
-from dpsu.sets.text import read_corpus
-from dpsu.stream import Stream
+from dpsu.randomness.stream import Stream
+from dpsu.sources import pairs as read
+from dpsu.sources.advice import COUNTS_UP, FREE_TEXT, ONE_ROW_EACH, TIME, plain_name
+from dpsu.sources.corpus import read_corpus, text_rule
+from dpsu.sources.ngrams import read_text
+from dpsu.sources.pairs import read_sets
 
 STREAM = Stream(bytes(32), seeded=True)
 ROWS = 3000

@@ -11,9 +11,10 @@ import pytest
 
 import dpsu
 from dpsu.errors import ColumnNotFound, DpsuError, InvalidArgument, SourceError
-from dpsu.sets import read_sets, read_text, text_rule
-from dpsu.sets.text import split_text
-from dpsu.stream import Stream
+from dpsu.randomness.stream import Stream
+from dpsu.sources.corpus import split_text, text_rule
+from dpsu.sources.ngrams import read_text
+from dpsu.sources.pairs import read_sets
 from dpsu.testing import seeded
 from leaks import SECRET, told, whole_chain
 

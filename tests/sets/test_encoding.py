@@ -15,12 +15,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpsu.errors import SourceError
-from dpsu.random_kernels import digest_bytes, digest_concatenated, digest_integers
-from dpsu.sets import encode, read, read_sets
-from dpsu.sets.table import KeyTable
+from dpsu.randomness.digests import digest_bytes, digest_concatenated, digest_integers
+from dpsu.randomness.stream import Stream
+from dpsu.sets import keys as encode
+from dpsu.sets.hash_table import KeyTable
+from dpsu.sets.strings import INLINE, strings_of, views_of
 from dpsu.sets.user_sets import digest_order
-from dpsu.sets.views import INLINE, strings_of, views_of
-from dpsu.stream import Stream
+from dpsu.sources import pairs as read
+from dpsu.sources.pairs import read_sets
 
 STREAM = Stream(bytes(range(32)), seeded=True)
 

@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 from dpsu.errors import ColumnNotFound, InvalidArgument, NullValues, SourceError, TooLarge, UnsupportedType
-from dpsu.sets import read_sets
-from dpsu.stream import Stream
+from dpsu.randomness.stream import Stream
+from dpsu.sources.pairs import read_sets
 
 STREAM = Stream(bytes(32), seeded=True)
 FRAME = pl.DataFrame({"author": ["ann", "bob"], "word": ["tea", "tea"]})
@@ -215,5 +215,5 @@ def test_collections_have_no_columns():
 
 
 def test_more_pairs_than_fit_name_spark(monkeypatch):
-    monkeypatch.setattr("dpsu.sets.read.MOST_PAIRS", 1)
+    monkeypatch.setattr("dpsu.sources.pairs.MOST_PAIRS", 1)
     assert "Spark" in refused(TooLarge, FRAME)

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpsu.sets import rows
-from dpsu.sets.rows import Batch, group_by_user
+from dpsu.sets import csr as rows
+from dpsu.sets.csr import Batch, group_by_user
 
 
 def slow_rows(batches, n_users, n_items):

@@ -11,9 +11,9 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from dpsu.sets import read_sets
-from dpsu.sets.paths import find_files
-from dpsu.stream import Stream
+from dpsu.randomness.stream import Stream
+from dpsu.sources.pairs import read_sets
+from dpsu.sources.paths import find_files
 
 STREAM = Stream(bytes(range(32)), seeded=True)
 

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpsu.errors import InvalidArgument, SourceError, UnsupportedType
-from dpsu.random_kernels import digest_bytes
-from dpsu.sets.encode import bytes_of
-from dpsu.sets.ngrams import read_text
-from dpsu.sets.text import Tokens, split_text, text_rule, tokenise
-from dpsu.sets.words import word_rule
-from dpsu.stream import Stream
+from dpsu.randomness.digests import digest_bytes
+from dpsu.randomness.stream import Stream
+from dpsu.sets.keys import bytes_of
+from dpsu.sources.corpus import Tokens, split_text, text_rule, tokenise
+from dpsu.sources.ngrams import read_text
+from dpsu.sources.tokenize import word_rule
 
 STREAM = Stream(bytes(range(32)))
 
@@ -163,7 +163,7 @@ def test_no_word_holds_a_space() -> None:
 
 
 def test_digests_of_ngrams_are_those_of_their_strings() -> None:
-    from dpsu.sets import read_sets
+    from dpsu.sources.pairs import read_sets
 
     made = read_text({"u": ["new york city"]}, text_rule(True, ngrams=(1, 2, 3)), stream=STREAM)
     given_ = read_sets(

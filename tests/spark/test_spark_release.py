@@ -16,13 +16,13 @@ import polars as pl
 import pytest
 
 import dpsu
-from dpsu.algorithms import calibrate, find
+from dpsu.algorithms.catalogue import calibrate, find
 from dpsu.algorithms.focused import Focus
 from dpsu.algorithms.request import Request
-from dpsu.engines import engine_for
-from dpsu.engines.spark_session import drop_checkpoint
+from dpsu.engines.choose import engine_for
+from dpsu.engines.spark.session import drop_checkpoint
 from dpsu.errors import ColumnNotFound, SourceError
-from dpsu.stream import open_stream
+from dpsu.randomness.stream import open_stream
 from dpsu.testing import seeded
 from leaks import SECRET, told
 from spark.sessions import require_spark, session
@@ -260,7 +260,7 @@ import os, signal, sys, time
 import dpsu
 import pyarrow as pa
 from dpsu.errors import SourceError
-from dpsu.engines.spark import SparkEngine
+from dpsu.engines.spark.engine import SparkEngine
 from pyspark.sql import SparkSession
 spark = (
     SparkSession.builder.master("local-cluster[2,1,1024]").config("spark.ui.enabled", "false")

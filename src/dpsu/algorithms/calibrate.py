@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from dpsu.algorithms.base import CurveSelection, Floats, GaussianSelection
+from dpsu.algorithms.mechanism import CurveSelection, Floats, GaussianSelection
 from dpsu.algorithms.request import Request
 from dpsu.privacy import gaussian, joint, laplace
 from dpsu.privacy.budget import Budget

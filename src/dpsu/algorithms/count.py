@@ -9,11 +9,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpsu.algorithms.base import Algorithm, Mechanism, OneRound
 from dpsu.algorithms.calibrate import curve_selection, gaussian_budget, gaussian_selection
+from dpsu.algorithms.mechanism import Algorithm, Mechanism, OneRound
 from dpsu.algorithms.request import Request
-from dpsu.engines import Rule
-from dpsu.kernels import weigh_evenly
+from dpsu.engines.contract import Rule
+from dpsu.kernels.weights import weigh_evenly
 
 
 def _unit(max_items: int, norm: int) -> float:

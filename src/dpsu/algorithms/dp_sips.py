@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsu.algorithms.base import Algorithm, Floats, GaussianSelection, Mechanism, thinned
 from dpsu.algorithms.calibrate import deal
+from dpsu.algorithms.mechanism import Algorithm, Floats, GaussianSelection, Mechanism, thinned
 from dpsu.algorithms.ranges import check_shares
 from dpsu.algorithms.request import Request
 from dpsu.algorithms.weighted import even_rule
-from dpsu.engines import Columns, Engine
+from dpsu.engines.contract import Columns, Engine
 from dpsu.privacy import gaussian
 from dpsu.privacy.budget import Budget
-from dpsu.stream import Stream
+from dpsu.randomness.stream import Stream
 
 DEFAULT_SHARES = (0.05, 0.15, 0.8)
 

@@ -14,16 +14,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsu.algorithms.base import CELLS_PER_SIGMA, Algorithm, Floats, Mechanism, drawn, threshold_in_cells
+from dpsu.algorithms.mechanism import CELLS_PER_SIGMA, Algorithm, Floats, Mechanism, drawn, threshold_in_cells
 from dpsu.algorithms.ranges import FOCUS, SMALLEST_SHARE
 from dpsu.algorithms.request import Request
-from dpsu.engines import Columns, Engine, Rule
+from dpsu.engines.contract import Columns, Engine, Rule
 from dpsu.errors import InvalidArgument
-from dpsu.kernels import ONE, bell, weigh_evenly, weigh_proportionally
-from dpsu.noise import gaussian_cells
+from dpsu.kernels.weights import ONE, bell, weigh_evenly, weigh_proportionally
 from dpsu.privacy import crossing, gaussian
 from dpsu.privacy.budget import Budget
-from dpsu.stream import Stream
+from dpsu.randomness.noise import gaussian_cells
+from dpsu.randomness.stream import Stream
 
 ROUNDING = 1e-12
 """Relative margin on sums of shares, far above what their floats can err."""

@@ -5,11 +5,11 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsu.algorithms.base import CELLS_PER_SIGMA, Floats
 from dpsu.algorithms.focused import FocusedGaussian
-from dpsu.kernels import ONE, weigh_proportionally
-from dpsu.noise import gaussian_cells
-from dpsu.stream import Stream
+from dpsu.algorithms.mechanism import CELLS_PER_SIGMA, Floats
+from dpsu.kernels.weights import ONE, weigh_proportionally
+from dpsu.randomness.noise import gaussian_cells
+from dpsu.randomness.stream import Stream
 
 SAMPLES = 4096
 PUBLIC_KEY = bytes(32)

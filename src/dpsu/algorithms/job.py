@@ -5,18 +5,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from dpsu.algorithms import calibrate
-from dpsu.algorithms.base import Algorithm, Mechanism
-from dpsu.algorithms.counts import Counting, CountingTerms, noisy_users, share_with_counts
+from dpsu.algorithms.catalogue import calibrate
+from dpsu.algorithms.holders import Counting, CountingTerms, noisy_users, share_with_counts
+from dpsu.algorithms.mechanism import Algorithm, Mechanism
 from dpsu.algorithms.request import Request
-from dpsu.engines import Engine
+from dpsu.engines.contract import Engine
+from dpsu.outcome.statement import Kind
 from dpsu.privacy.budget import Budget
-from dpsu.statement import Kind
-from dpsu.stream import Stream
+from dpsu.randomness.stream import Stream
 
 if TYPE_CHECKING:
-    from dpsu.listed import Listed
-    from dpsu.sources import Source
+    from dpsu.algorithms.public_items import Listed
+    from dpsu.sources.source import Source
 
 Tell = Callable[[str], None]
 """Is told which stage begins; stages are public."""

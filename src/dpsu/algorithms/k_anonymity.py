@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsu.algorithms.base import Algorithm, Floats, Mechanism
+from dpsu.algorithms.mechanism import Algorithm, Floats, Mechanism
 from dpsu.algorithms.request import Request
-from dpsu.engines import Columns, Engine, Rule
-from dpsu.kernels import count_holders
-from dpsu.stream import Stream
+from dpsu.engines.contract import Columns, Engine, Rule
+from dpsu.kernels.weights import count_holders
+from dpsu.randomness.stream import Stream
 
 DEFAULT_K = 20
 

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsu.algorithms.base import CELLS_PER_SIGMA, GaussianSelection, threshold_in_cells
+from dpsu.algorithms.mechanism import CELLS_PER_SIGMA, GaussianSelection, threshold_in_cells
 from dpsu.algorithms.weighted import even_rule
-from dpsu.engines import Engine
+from dpsu.engines.contract import Engine
 from dpsu.privacy.gaussian import upper_quantile
-from dpsu.stream import Purpose, Stream
+from dpsu.randomness.stream import Purpose, Stream
 
 SPURIOUS = 0.01
 """How many absent n-grams come out for every n-gram of the level before, about."""

@@ -12,22 +12,22 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dpsu.algorithms.base import Mechanism
-from dpsu.algorithms.counts import Counting, CountingTerms, count_beside
 from dpsu.algorithms.focused import FocusedGaussian
+from dpsu.algorithms.holders import Counting, CountingTerms, count_beside
 from dpsu.algorithms.job import Chosen, Job, Promise, Tell
 from dpsu.algorithms.known_domain import Joins, KnownDomain, known_domain
+from dpsu.algorithms.mechanism import Mechanism
+from dpsu.algorithms.public_items import Listed
 from dpsu.algorithms.request import DEFAULT_MAX_ITEMS, Request
-from dpsu.algorithms.within import focused_within, noise_for, whole_budget
-from dpsu.engines import Engine
+from dpsu.algorithms.share import focused_within, noise_for, whole_budget
+from dpsu.engines.contract import Engine
 from dpsu.errors import InvalidArgument
-from dpsu.listed import Listed
 from dpsu.privacy.budget import Budget
-from dpsu.sets.ngrams import NgramNames, Ngrams, longer, ngram_sets, spell, unigrams
-from dpsu.sets.text import MOST_WORDS, Corpus
+from dpsu.randomness.stream import Stream, open_stream
 from dpsu.sets.user_sets import UserSets
-from dpsu.sources import Source
-from dpsu.stream import Stream, open_stream
+from dpsu.sources.corpus import MOST_WORDS, Corpus
+from dpsu.sources.ngrams import NgramNames, Ngrams, longer, ngram_sets, spell, unigrams
+from dpsu.sources.source import Source
 
 Method = Literal["focused-gaussian", "dpne"]
 Codes = NDArray[np.int64]

@@ -14,16 +14,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsu.algorithms.base import Algorithm, Floats, GaussianSelection, Mechanism, thinned
 from dpsu.algorithms.calibrate import deal, gaussian_budget, gaussian_selection
+from dpsu.algorithms.mechanism import Algorithm, Floats, GaussianSelection, Mechanism, thinned
 from dpsu.algorithms.ranges import check_shares
 from dpsu.algorithms.request import Request
-from dpsu.engines import Columns, Engine, Rule
+from dpsu.engines.contract import Columns, Engine, Rule
 from dpsu.errors import InvalidArgument
-from dpsu.mad_kernels import FINE_ONE, LIMIT, weigh_rerouted, weigh_with_bias
+from dpsu.kernels.mad import FINE_ONE, LIMIT, weigh_rerouted, weigh_with_bias
 from dpsu.privacy import gaussian
 from dpsu.privacy.budget import Budget
-from dpsu.stream import Stream
+from dpsu.randomness.stream import Stream
 
 MAX_USERS = 2**26
 """The public bound on users for which the rounding of rerouted weights is paid for."""

@@ -15,7 +15,12 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsu.algorithms.base import (
+from dpsu.algorithms.calibrate import (
+    curve_selection,
+    gaussian_budget,
+    gaussian_selection,
+)
+from dpsu.algorithms.mechanism import (
     Algorithm,
     CurveSelection,
     Floats,
@@ -23,17 +28,13 @@ from dpsu.algorithms.base import (
     Selection,
     thinned,
 )
-from dpsu.algorithms.calibrate import (
-    curve_selection,
-    gaussian_budget,
-    gaussian_selection,
-)
 from dpsu.algorithms.request import Request
-from dpsu.engines import Engine, Walk
+from dpsu.engines.contract import Engine, Walk
 from dpsu.errors import InvalidArgument
-from dpsu.kernels import ONE, Kernel, l1_descent, l1_descent_in_l2, l2_descent
+from dpsu.kernels.descent import l1_descent, l1_descent_in_l2, l2_descent
+from dpsu.kernels.weights import ONE, Kernel
 from dpsu.privacy.budget import Budget
-from dpsu.stream import Stream
+from dpsu.randomness.stream import Stream
 
 MAX_USERS = 2**32
 """The public bound on users for which the rounding of float policies is paid for."""

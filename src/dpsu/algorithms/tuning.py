@@ -13,18 +13,18 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dpsu.algorithms import DEFAULT, calibrate, find
-from dpsu.algorithms.base import Algorithm, Mechanism
-from dpsu.algorithms.counts import Counting, CountingTerms, share_with_counts
+from dpsu.algorithms.catalogue import DEFAULT, calibrate, find
+from dpsu.algorithms.holders import Counting, CountingTerms, share_with_counts
 from dpsu.algorithms.job import Chosen, Job, Promise, Tell, promise_of
+from dpsu.algorithms.mechanism import Algorithm, Mechanism
+from dpsu.algorithms.public_items import Listed
 from dpsu.algorithms.request import DEFAULT_MAX_ITEMS, Request
-from dpsu.engines import Engine
+from dpsu.engines.contract import Engine
 from dpsu.errors import InvalidArgument, NotPrivate
-from dpsu.listed import Listed
 from dpsu.privacy.budget import Budget
 from dpsu.privacy.selection import delta_of_best, new_item_runs
-from dpsu.sets.parts import split_users
-from dpsu.stream import Purpose, Stream, open_stream
+from dpsu.randomness.stream import Purpose, Stream, open_stream
+from dpsu.sets.split import split_users
 
 Way = Literal["part", "selection"]
 Setting = Mapping[str, Any]

@@ -7,11 +7,11 @@ integers rounded down. Proof: docs/weighted.md.
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsu.algorithms.base import Algorithm, Mechanism, OneRound
 from dpsu.algorithms.calibrate import curve_selection, gaussian_budget, gaussian_selection
+from dpsu.algorithms.mechanism import Algorithm, Mechanism, OneRound
 from dpsu.algorithms.request import Request
-from dpsu.engines import Rule
-from dpsu.kernels import ONE, weigh_evenly
+from dpsu.engines.contract import Rule
+from dpsu.kernels.weights import ONE, weigh_evenly
 
 
 def weights_by_size(max_items: int, norm: int) -> NDArray[np.int64]:

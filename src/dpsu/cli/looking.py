@@ -62,7 +62,7 @@ def algorithms(as_json: AsJson = False) -> None:
     """List the algorithms: names, families, whether private, where they run."""
     from dpsu.report.text import catalogue_table
 
-    frame = dpsu.algorithms()
+    frame = dpsu.list_algorithms()
     if as_json:
         print(json.dumps(frame.to_dicts(), indent=2, ensure_ascii=False))
     else:
@@ -74,8 +74,8 @@ def check_policy(
     seconds: Annotated[float, typer.Option(help="How long to search.")] = 20.0,
 ) -> None:
     """Search for neighbouring data that breaks a policy's sensitivity or symmetry; exit 1 if some is found."""
-    from dpsu.policy_check import check_policy as search
-    from dpsu.policy_check import load
+    from dpsu.policies.check import check_policy as search
+    from dpsu.policies.check import load
 
     found = search(load(policy), seconds=seconds)
     print(found)

@@ -42,7 +42,7 @@ class Outputs:
         counts: bool = False,
     ) -> None:
         """Fail now if what is to be written cannot be, or would overwrite what is read or used."""
-        from dpsu import output as out
+        from dpsu.outcome import write as out
 
         out.check_writable(self.items)
         if counts and (self.items == STANDARD or Path(self.items).suffix.lower() == ".txt"):

@@ -10,7 +10,7 @@ import typer
 import dpsu
 from dpsu.cli.paths import require_apart
 from dpsu.errors import InvalidArgument, LedgerError, SourceError
-from dpsu.statement import Statement
+from dpsu.outcome.statement import Statement
 
 REJECTED, ANOTHER_FILE, UNREADABLE = 1, 3, 4
 """How `dpsu verify` ends if not all is well."""
@@ -57,7 +57,7 @@ def report(
     output: Annotated[Path, typer.Option("--output", "-o", help="The page, .html.")],
 ) -> None:
     """Write a page for people about a statement: what is promised, and what it means."""
-    from dpsu.output import require_folder
+    from dpsu.outcome.write import require_folder
     from dpsu.report.html import write_report
 
     require_folder(output)

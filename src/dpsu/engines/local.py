@@ -12,17 +12,19 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dpsu.engines import Columns, Rule, Step, Walk
+from dpsu.engines.contract import Columns, Rule, Step, Walk
 from dpsu.errors import TooLarge
-from dpsu.kernels import Codes, keep_open
-from dpsu.random_kernels import sample_rows
-from dpsu.sets import UserSets, read_sets, read_text
-from dpsu.sets.text import Corpus, read_corpus
-from dpsu.sets.user_sets import Digests, among
-from dpsu.stream import Purpose, Stream
+from dpsu.kernels.rows import keep_open
+from dpsu.kernels.weights import Codes
+from dpsu.randomness.digests import sample_rows
+from dpsu.randomness.stream import Purpose, Stream
+from dpsu.sets.user_sets import Digests, UserSets, among
+from dpsu.sources.corpus import Corpus, read_corpus
+from dpsu.sources.ngrams import read_text
+from dpsu.sources.pairs import read_sets
 
 if TYPE_CHECKING:
-    from dpsu.sources import Source
+    from dpsu.sources.source import Source
 
 FEWEST_PAIRS = 1 << 17
 """Of a thread: with fewer a second one costs more than it saves."""

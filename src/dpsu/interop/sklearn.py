@@ -13,21 +13,20 @@ import numpy as np
 import polars as pl
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 
-from dpsu.algorithms import DEFAULT, find_private
-from dpsu.algorithms.counts import CountingTerms
+from dpsu.algorithms.catalogue import DEFAULT, find_private
+from dpsu.algorithms.holders import CountingTerms
 from dpsu.algorithms.job import SingleJob
 from dpsu.algorithms.request import DEFAULT_MAX_ITEMS, Request
-from dpsu.engines import engine_for
+from dpsu.engines.choose import engine_for
 from dpsu.errors import InvalidArgument
-from dpsu.ledger import Ledger
-from dpsu.result import Release
+from dpsu.outcome.ledger import Ledger
+from dpsu.outcome.release import Release
+from dpsu.outcome.statement import Statement
 from dpsu.run import Terms, run
-from dpsu.sets import Tokenizer
-from dpsu.sets.discreet import discreet
-from dpsu.sets.frames import column_of
-from dpsu.sets.text import split_text
-from dpsu.sources import Source
-from dpsu.statement import Statement
+from dpsu.sources.corpus import Tokenizer, split_text
+from dpsu.sources.discreet import discreet
+from dpsu.sources.frames import column_of
+from dpsu.sources.source import Source
 
 LEAKS = (
     "{name}={value!r} would choose words by exact counts, which one user can tip, and so would break the promise. "

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 
 from dpsu.errors import InvalidArgument
-from dpsu.sets.words import URL
+from dpsu.sources.tokenize import URL
 
 WORD = r"[\p{L}\p{Nd}][\p{L}\p{M}\p{Nd}]*"
 """The rule "words" in the notation of this library."""

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from dpsu.errors import DpsuError, InvalidArgument
-from dpsu.output import replacing, require_folder
+from dpsu.outcome.write import replacing, require_folder
 
 ENDINGS = (".png", ".svg", ".pdf")
 BLUE, GREY, RED = "#2f6db3", "#8a8f98", "#b3402f"

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dpsu.statement import Statement
+from dpsu.outcome.statement import Statement
 
 USERS = {
     "lines": "one line of the text files",

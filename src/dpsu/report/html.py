@@ -13,17 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from dpsu.algorithms import calibrate, find
-from dpsu.algorithms.base import Algorithm, Mechanism
-from dpsu.algorithms.counts import share_with_counts
+from dpsu.algorithms.catalogue import calibrate, find
 from dpsu.algorithms.focused import Focus
+from dpsu.algorithms.holders import share_with_counts
+from dpsu.algorithms.mechanism import Algorithm, Mechanism
 from dpsu.algorithms.request import Request
+from dpsu.api.plan import Plan
 from dpsu.errors import DpsuError
-from dpsu.output import write_text
-from dpsu.plan import Plan
+from dpsu.outcome.statement import Statement
+from dpsu.outcome.write import write_text
 from dpsu.privacy.loss import chance_above
 from dpsu.report.facts import facts, in_words, parameters_in_words
-from dpsu.statement import Statement
 
 HEADLINE = "What this list can and cannot tell about a person"
 WHY_NO_CURVE = {

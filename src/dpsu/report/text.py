@@ -9,10 +9,10 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from dpsu.ledger import Ledger
-from dpsu.plan import Plan
+from dpsu.api.plan import Plan
+from dpsu.outcome.ledger import Ledger
+from dpsu.outcome.statement import Statement
 from dpsu.report.facts import facts
-from dpsu.statement import Statement
 
 WIDTH = 100
 KINDS = {"single": "", "levels": "levels of ", "tuned": "chosen by private tuning: "}

@@ -9,7 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from dpsu.errors import SourceError
-from dpsu.sets.table import Codes
+from dpsu.sets.hash_table import Codes
 
 Digests = NDArray[np.uint64]
 

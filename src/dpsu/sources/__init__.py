@@ -1,5 +1,1 @@
-"""Where the data comes from."""
-
-from dpsu.sources.source import Source
-
-__all__ = ["Source"]
+"""Where the data comes from: files, frames, collections, text."""

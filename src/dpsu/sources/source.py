@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dpsu.sets import ColumnNames, Tokenizer, UserPer, text_rule
-from dpsu.sets.columns import key_columns
-from dpsu.sets.text import TextRule
+from dpsu.sources.columns import ColumnNames, key_columns
+from dpsu.sources.corpus import TextRule, Tokenizer, UserPer, text_rule
 
 FORMS = {"line": "lines", "file": "files"}
 """What `user_per` is called in a statement."""

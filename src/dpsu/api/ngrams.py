@@ -1,0 +1,68 @@
+"""`dpsu.ngrams`: words and n-grams in levels."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from dpsu.algorithms.holders import CountingTerms
+from dpsu.algorithms.levels import LevelsJob, Method, plan_levels
+from dpsu.algorithms.public_items import read_lists
+from dpsu.algorithms.request import DEFAULT_MAX_ITEMS, Request
+from dpsu.engines.choose import engine_for
+from dpsu.outcome.ledger import Ledger
+from dpsu.outcome.release import Release
+from dpsu.run import Terms, run
+from dpsu.sources.columns import ColumnNames
+from dpsu.sources.corpus import Tokenizer, UserPer
+from dpsu.sources.source import Source
+
+
+def ngrams(
+    source: Any,
+    *,
+    epsilon: float,
+    delta: float,
+    user: ColumnNames | None = None,
+    text: str | bool | None = None,
+    longest: int = 3,
+    max_items: int | Sequence[int] = DEFAULT_MAX_ITEMS,
+    shares: Sequence[float] | None = None,
+    method: Method = "focused-gaussian",
+    tokenizer: Tokenizer = "words",
+    user_per: UserPer | None = None,
+    drop_nulls: bool = False,
+    format: str | None = None,
+    public_items: Any = None,
+    exclude: Any = None,
+    counts: bool = False,
+    ledger: Ledger | str | Path | None = None,
+    title: str | None = None,
+    note: str | None = None,
+    check_user: bool = True,
+    progress: Callable[[str], None] | None = None,
+) -> Release:
+    """Release words and n-grams of up to `longest` words, level by level, under one (epsilon, delta).
+
+    An n-gram can come out only if its first and its last n-1 words have. At most `max_items` n-grams of a user count
+    in a level; several numbers are one per level. `shares` divides the budget between levels, evenly if it is not
+    given. With the method "dpne" the levels above the first also release some n-grams that nobody wrote, made of
+    released parts; "focused-gaussian" does not. The source and the other arguments are those of `release`.
+    """
+    counting = CountingTerms() if counts else None
+    levels, counting_of_all = plan_levels(
+        Request(epsilon, delta), longest, max_items, shares, method, counting
+    )
+    described = Source.of(
+        source,
+        user=user,
+        text=text if user_per else text or True,
+        ngrams=[*range(1, longest + 1)],
+        tokenizer=tokenizer,
+        user_per=user_per,
+        drop_nulls=drop_nulls,
+        format=format,
+    )
+    assert described.text is not None
+    lists = read_lists(public_items, exclude, described.text)
+    job = LevelsJob(levels, described.text.name, counting_of_all)
+    return run(job, described, engine_for(source), Terms(ledger, lists, title, note, check_user, progress))

@@ -1,0 +1,129 @@
+"""What a release will do, before any data is touched."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from dpsu.algorithms.catalogue import DEFAULT, calibrate, find
+from dpsu.algorithms.mechanism import Mechanism
+from dpsu.algorithms.policy import Policy
+from dpsu.algorithms.request import DEFAULT_MAX_ITEMS, Calibration, Request
+from dpsu.privacy.advice import warn_of_weak_privacy
+
+SET_SIZES = (1, 3, 10, 30, 100, 300)
+LIMIT = 2**40
+
+
+@dataclass(frozen=True, repr=False)
+class Plan:
+    """Noise, thresholds, and how many users must share an item, for one algorithm and one (epsilon, delta).
+
+    Everything here is public: it depends on the request alone.
+    """
+
+    algorithm: str
+    mechanism: Mechanism
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Noise scale, threshold, cutoff and the algorithm's other constants, in units of one user's budget."""
+        return self.mechanism.parameters()
+
+    def chance(self, users: int | Sequence[int], set_size: int = 1) -> Any:
+        """The chance that an item is released if `users` hold it and each of them holds `set_size` items alike."""
+        holders = np.atleast_1d(np.asarray(users, np.int64))
+        chances = self.mechanism.chance(holders, set_size)
+        return float(chances[0]) if np.ndim(users) == 0 else chances
+
+    def users_needed(self, chance: float = 0.5, set_size: int = 1) -> int | None:
+        """The fewest users that give an item this chance; None if no number does."""
+        enough = 1
+        while self.chance(enough, set_size) < chance:
+            enough *= 2
+            if enough > LIMIT:
+                return None
+        too_few = enough // 2
+        while enough - too_few > 1:
+            middle = (too_few + enough) // 2
+            if self.chance(middle, set_size) < chance:
+                too_few = middle
+            else:
+                enough = middle
+        return enough
+
+    def table(self, set_sizes: Sequence[int] | None = None) -> pl.DataFrame:
+        """The chance of release by number of holders (rows) and size of their sets (columns)."""
+        sizes = list(set_sizes) if set_sizes is not None else self.set_sizes()
+        users = self._ladder(sizes)
+        columns = {f"{size} items": self.chance(users, size) for size in sizes}
+        return pl.DataFrame({"users": users, **columns})
+
+    def when_empty(self) -> str:
+        """What to say of a release without items."""
+        size = min(10, self.mechanism.request.max_items)
+        alone, together = self.users_needed(set_size=1), self.users_needed(set_size=size)
+        return (
+            f"nothing was released: with this privacy an item comes out with even odds when about {alone} users share it "
+            f"who have no other item ({together} if each has {size})."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The plan as plain data."""
+        request = self.mechanism.request
+        return {
+            "algorithm": self.algorithm,
+            "epsilon": request.epsilon,
+            "delta": request.delta,
+            "max_items": request.max_items,
+            "calibration": request.calibration,
+            "parameters": self.parameters,
+            "users_for_even_odds": {str(size): self.users_needed(set_size=size) for size in self.set_sizes()},
+            "chance": self.table().to_dicts(),
+        }
+
+    def to_json(self) -> str:
+        """The plan as JSON."""
+        return json.dumps(self.to_dict(), indent=2)
+
+    def __str__(self) -> str:
+        from dpsu.report.text import plan_text
+
+        return plan_text(self)
+
+    def __repr__(self) -> str:
+        request = self.mechanism.request
+        return f"<Plan of {self.algorithm}, epsilon {request.epsilon:g}, delta {request.delta:g}; print it for the table>"
+
+    def set_sizes(self) -> list[int]:
+        """The set sizes that plans show."""
+        return [size for size in SET_SIZES if size <= self.mechanism.request.max_items]
+
+    def _ladder(self, sizes: Sequence[int]) -> list[int]:
+        """Numbers of users from where the smallest sets begin to come out to where the largest are sure to."""
+        low = self.users_needed(0.01, min(sizes)) or 1
+        high = self.users_needed(0.99 * self.chance(LIMIT, max(sizes)), max(sizes)) or LIMIT
+        rungs = np.unique(np.geomspace(max(1, low), max(low + 1, high), 12).round().astype(np.int64))
+        return [int(rung) for rung in rungs]
+
+
+def plan(
+    *,
+    epsilon: float,
+    delta: float,
+    max_items: int = DEFAULT_MAX_ITEMS,
+    algorithm: str | Policy = DEFAULT,
+    calibration: Calibration = "exact",
+    **options: Any,
+) -> Plan:
+    """Noise, threshold and the number of users that must share an item, without touching any data.
+
+    Takes the same arguments as `release`.
+    """
+    chosen = find(algorithm)
+    request = Request(epsilon, delta, max_items, calibration, options)
+    warn_of_weak_privacy(request.epsilon, request.delta, stacklevel=2)
+    return Plan(chosen.name, calibrate(chosen, request))

@@ -1,0 +1,26 @@
+"""Which engine runs a release."""
+
+from typing import Any
+
+from dpsu.engines.contract import Engine
+from dpsu.errors import InvalidArgument
+
+ENGINES = ("local", "spark")
+
+
+def engine_for(source: Any, name: str | None = None) -> Engine:
+    """The engine of that name; without one, Spark for its frames and this machine for all else."""
+    from dpsu.engines.local import LocalEngine
+    from dpsu.engines.spark.session import is_spark_frame
+
+    if name not in (None, *ENGINES):
+        raise InvalidArgument(f"there is no engine {name!r}; there are {', '.join(ENGINES)}.")
+    if name == "local" and is_spark_frame(source):
+        raise InvalidArgument(
+            "a Spark frame is released on Spark; for the local engine pass source.toArrow()."
+        )
+    if name == "spark" or is_spark_frame(source):
+        from dpsu.engines.spark.engine import SparkEngine
+
+        return SparkEngine(source)
+    return LocalEngine()

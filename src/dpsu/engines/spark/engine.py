@@ -1,0 +1,244 @@
+"""The engine of a cluster: Spark DataFrames of parts and shards, on which workers run the local engine.
+
+Only DataFrame operations, so that Spark Connect works, and nothing per user or item comes to the driver. Every round is
+one job with two exchanges: shards tell parts about their items, parts tell shards what their users give. A table of items
+is checkpointed when it is updated, so that plans do not grow; all tables but the release itself are dropped at the end.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from dpsu.engines.contract import Rule, Step, Walk
+from dpsu.engines.spark import parts as workers
+from dpsu.engines.spark.session import (
+    checkpoint,
+    drop_checkpoint,
+    is_spark_frame,
+    named,
+    scan_files,
+    session_for,
+    set_python,
+    translated,
+)
+from dpsu.errors import InvalidArgument, TooLarge
+from dpsu.randomness.stream import Stream
+from dpsu.sets.user_sets import Digests
+from dpsu.sources.columns import key_columns, require_apart, require_columns
+from dpsu.sources.ngrams import read_text
+from dpsu.sources.pairs import read_sets
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from dpsu.sources.source import Source
+
+LETTERS = "place long, sender long, payload binary"
+PARTS = LETTERS + ", names binary"
+
+LABEL = "the Spark frame"
+LOCAL_ONLY = "public_items and exclude are for the local engine."
+ROWS_PER_PART, TEXTS_PER_PART = 1 << 20, 1 << 16
+MOST_SHARDS = 512
+
+
+@dataclass(frozen=True, repr=False)
+class Sets:
+    """The parts of the users with all their rows, and the type of an item's columns."""
+
+    parts: "DataFrame"
+    item: Any
+
+
+@dataclass(frozen=True, repr=False)
+class SparkRows:
+    """Bounded sets: parts, and a cut that is made whenever they are weighed."""
+
+    parts: "DataFrame"
+    cut: workers.Cut | None = None
+
+
+@dataclass(frozen=True, repr=False)
+class Items:
+    """The shards of the items, with letters to them that are still to be added up as `given` if there are any.
+
+    `checkpoint` is the table that they come from.
+    """
+
+    shards: "DataFrame"
+    given: type[np.generic] | None = None
+    checkpoint: "DataFrame | None" = None
+
+
+class SparkEngine:
+    """Runs every verb on Spark; a context, which drops its tables in the end."""
+
+    name = "spark"
+    parts = 8
+    """Into how many parts a policy divides the users: public, whatever the data and the cluster."""
+
+    def __init__(self, source: Any) -> None:
+        self._session = session_for(source)
+        self._persisted: list[DataFrame] = []
+        self._checkpoints: list[DataFrame] = []
+        self._partitions = int(self._session.conf.get("spark.sql.shuffle.partitions") or MOST_SHARDS)
+        self._shards = 1
+
+    def __enter__(self) -> "SparkEngine":
+        self._restore_python = set_python(self._session)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._restore_python()
+        for table in self._persisted:
+            table.unpersist()
+        for table in self._checkpoints:
+            drop_checkpoint(table)
+
+    def read(self, source: "Source", stream: Stream) -> Sets:
+        """The sets of all users in a Spark frame, divided into parts by a keyed hash of the user."""
+        words, frame, schema_names = source.text, source.data, True
+        if not is_spark_frame(frame):
+            frame, schema_names = scan_files(self._session, frame, source.format)
+        if words is not None and words.column is None:
+            raise InvalidArgument("on Spark text needs a column: say which one holds it, text=…")
+        users = key_columns(source.user, "user")
+        items = [words.column] if words and words.column else key_columns(source.item, "item")
+        require_apart(users, items)
+        columns = list(dict.fromkeys(users + items))
+        require_columns(columns, frame.columns, LABEL, schema_names=schema_names)
+        rows = frame.select(*map(named, columns))
+        rows = rows.dropna() if source.drop_nulls else rows
+
+        with translated():
+            per_part = TEXTS_PER_PART if words else ROWS_PER_PART
+            n_parts = self.parts * (1 + rows.count() // (self.parts * per_part))
+        self._shards = min(n_parts, MOST_SHARDS)
+        distinct = words is None
+        divide = partial(
+            workers.divide, user=users, parts=n_parts, stream=stream, distinct=distinct, label=LABEL
+        )
+        divided = rows.mapInArrow(divide, LETTERS)
+        if words:
+            read: Callable[..., Any] = partial(read_text, rule=words, user=users, stream=stream)
+            names, schema = [words.name], f"{named(words.name)} string"
+        else:
+            read = partial(read_sets, user=users, item=items, stream=stream)
+            names, schema = items, rows.select(*map(named, items)).schema
+        build = workers.on_group(workers.build_part, read=read, item=names)
+        parts = self._grouped(divided).applyInArrow(build, PARTS)
+        return Sets(self._keep(self._spread(parts, "place")), schema)
+
+    def read_corpus(self, source: "Source", stream: Stream) -> Any:
+        """Not on Spark."""
+        raise InvalidArgument("n-grams in levels run on the local engine; pass source.toArrow().")
+
+    def item_types(self, sets: Sets) -> NoReturn:
+        """Not on Spark: only lists ask for types."""
+        raise InvalidArgument(LOCAL_ONLY)
+
+    def leave_out(self, sets: Sets, digests: Digests) -> NoReturn:
+        """Not on Spark."""
+        raise InvalidArgument(LOCAL_ONLY)
+
+    def require_users(self, sets: Sets, most: int) -> None:
+        """Stop if there are more users than a calibration has paid for; Spark compares, the count stays there."""
+        sizes = sets.parts.mapInArrow(partial(workers.on_batches, workers.count_users), "users long")
+        with translated():
+            if not sizes.groupBy().sum("users").where(f"`sum(users)` > {most}").isEmpty():
+                raise TooLarge(
+                    f"there are more than {most} users, for which this algorithm's rounding is not accounted; "
+                    "use another one."
+                )
+
+    def items(self, sets: Sets) -> Items:
+        """Shards of the items that the parts have."""
+        news = self._map(sets.parts, workers.announce, shards=self._shards)
+        return Items(self._grouped(news).applyInArrow(workers.on_group(workers.found_shard), LETTERS))
+
+    def bound(
+        self,
+        sets: Sets | SparkRows,
+        max_items: int,
+        stream: Stream,
+        *,
+        round: int = 0,
+        keep: Items | None = None,
+    ) -> SparkRows:
+        """Cut every user's set; with `keep` when the rows are weighed, so that no round writes them anew."""
+        if keep is not None:
+            return SparkRows(sets.parts, workers.Cut(max_items, stream, round))
+        cut = self._map(sets.parts, workers.cut, max_items=max_items, stream=stream, round=round)
+        return SparkRows(self._keep(self._spread(cut, "place")))
+
+    def weigh(self, rows: SparkRows, items: Items, rule: Rule) -> Items:
+        """Sum what users give: first within every part, then over the parts."""
+        sent: dict[str, Any] = {"rule": workers.sendable(rule), "shards": self._shards}
+        reads = [*([rule.reads] if rule.reads else []), *(["open"] if rows.cut else [])]
+        shards = self._added_up(items)
+        if reads:
+            mail = self._map(shards, workers.post, reads=reads)
+            weigh = workers.on_groups(workers.weigh_informed, cut=rows.cut, **sent)
+            parts = _letters(rows.parts).groupBy("place")
+            given = parts.cogroup(self._grouped(mail)).applyInArrow(weigh, LETTERS)
+        else:
+            given = self._map(rows.parts, workers.weigh_alone, **sent)
+        return Items(given.unionByName(shards), np.int64, items.checkpoint)
+
+    def walk(self, rows: SparkRows, items: Items, walk: Walk, stream: Stream) -> Items:
+        """A policy in each of its public number of parts; their weights are added up (docs/hybrid.md)."""
+        blocks = self._map(rows.parts, workers.split_for_walk, parts=walk.parts, stream=stream)
+        sent: dict[str, Any] = {"walk": workers.sendable(walk), "stream": stream, "shards": self._shards}
+        follow = workers.on_group(workers.walk_part, **sent)
+        given = self._grouped(blocks).applyInArrow(follow, LETTERS)
+        return Items(given.unionByName(self._added_up(items)), walk.dtype, items.checkpoint)
+
+    def update(self, items: Items, step: Step) -> Items:
+        """Apply `step` to every shard; the new table takes the place of the one before."""
+        waiting = items.given is not None
+        shards = checkpoint(
+            self._added_up(items, step) if waiting else self._map(items.shards, workers.update, step=step)
+        )
+        self._checkpoints.append(shards)
+        if items.checkpoint is not None:
+            drop_checkpoint(items.checkpoint)
+        return Items(shards, checkpoint=shards)
+
+    def names(self, sets: Sets, items: Items) -> "DataFrame":
+        """The released items as a Spark frame that knows nothing of where they come from."""
+        mail = self._map(self._added_up(items), workers.post, reads=["released"])
+        parts = sets.parts.select("place", "names").groupBy("place")
+        decode = workers.on_groups(workers.decode)
+        told = parts.cogroup(self._grouped(mail)).applyInArrow(decode, sets.item)
+        return checkpoint(self._spread(told, *map(named, told.columns)).distinct())
+
+    def _added_up(self, items: Items, step: Step | None = None) -> "DataFrame":
+        """The shards, after they have added up what was given to them."""
+        if items.given is None:
+            return items.shards
+        gather = workers.on_group(workers.gather, dtype=items.given, step=step)
+        return self._grouped(items.shards).applyInArrow(gather, LETTERS)
+
+    def _map(self, table: "DataFrame", function: Callable[..., Any], **options: Any) -> "DataFrame":
+        return _letters(table).mapInArrow(partial(workers.on_batches, partial(function, **options)), LETTERS)
+
+    def _grouped(self, table: "DataFrame") -> Any:
+        return self._spread(table, "place").groupBy("place")
+
+    def _spread(self, table: "DataFrame", *by: str) -> "DataFrame":
+        """As many Spark partitions as places, within what the session asks for: tables that meet need not move again."""
+        return table.repartition(min(self._shards, self._partitions), *by)
+
+    def _keep(self, table: "DataFrame") -> "DataFrame":
+        """Compute the table now and keep it until the end; Spark computes it again, to the same bit, if it is lost."""
+        self._persisted.append(table.persist())
+        with translated():
+            table.count()
+        return table
+
+
+def _letters(table: "DataFrame") -> "DataFrame":
+    return table.select("place", "sender", "payload")

@@ -1,0 +1,390 @@
+"""What Spark's workers do: every part of the users is a small local engine, and parts and shards exchange letters.
+
+Users are divided into parts, and a part's rows are read, cut and weighed by the local engine. Items are divided into
+shards by their digests. A part adds up what its users give before anything travels, so one item that everybody holds
+costs one number per part. A letter is a row (place, sender, payload): parts live at places from 0 up, shards below.
+"""
+
+import pickle
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from dpsu.engines.contract import Columns, Rule, Step, Walk
+from dpsu.engines.local import LocalEngine, Rows, longest_of
+from dpsu.randomness.stream import Purpose, Stream
+from dpsu.sets.keys import KeyEncoder
+from dpsu.sets.user_sets import UserSets, digest_order, places
+from dpsu.sources.columns import require_types, require_values
+from dpsu.sources.discreet import discreet
+
+LETTERS = pa.schema([("place", pa.int64()), ("sender", pa.int64()), ("payload", pa.binary())])
+PARTS = LETTERS.append(pa.field("names", pa.binary()))
+SELF = -1
+"""The sender of what a place knows itself."""
+
+BATCH_ROWS, BATCH_BYTES = 1 << 17, 1 << 26
+"""Rows that are gathered before they are divided, and bytes, should they be long: Spark's own batches are too small."""
+
+SATURATION = 1 << 62
+"""Where sums of many parts stop; no threshold is anywhere near."""
+
+Letter = tuple[int, int, bytes]
+Part = tuple[int, Rows]
+
+
+@dataclass(frozen=True, repr=False)
+class Shard:
+    """Some of the items: their columns, and for every part where its items stand among them."""
+
+    columns: dict[str, NDArray[Any]]
+    links: dict[int, NDArray[np.uint32]]
+
+
+@dataclass(frozen=True)
+class Cut:
+    """How rows are to be cut on the next occasion: to items that are open, and then to `max_items`."""
+
+    max_items: int
+    stream: Stream
+    round: int
+
+
+@dataclass(frozen=True)
+class Named:
+    """A compiled loop by its name: workers take theirs from the cache instead of compiling a copy that was sent."""
+
+    module: str
+    name: str
+
+
+def sendable(work: Rule | Walk) -> Rule | Walk:
+    """The rule or walk as it travels; a caller's own loop travels as it is."""
+    named = Named(work.kernel.__module__, work.kernel.__name__)
+    known = getattr(import_module(named.module), named.name, None) is work.kernel
+    return replace(work, kernel=named) if known else work
+
+
+def arrived(work: Any) -> Any:
+    """The rule or walk as it was sent, with its compiled loop."""
+    if isinstance(work.kernel, Named):
+        return replace(work, kernel=getattr(import_module(work.kernel.module), work.kernel.name))
+    return work
+
+
+def in_task(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Workers' errors end up in logs: those of libraries, which may quote data, are replaced by their bare names."""
+    return discreet(function, "a Spark task failed")
+
+
+def on_group(function: Callable[..., pa.Table], **options: Any) -> Callable[[Any], Any]:
+    """The function with its options, for Spark to apply to every group: Spark counts arguments."""
+    apply = in_task(partial(function, **options))
+    return lambda table: apply(table)
+
+
+def on_groups(function: Callable[..., pa.Table], **options: Any) -> Callable[[Any, Any], Any]:
+    """The same for two grouped tables."""
+    apply = in_task(partial(function, **options))
+    return lambda own, mail: apply(own, mail)
+
+
+def on_batches(
+    function: Callable[[pa.RecordBatch], Iterable[pa.RecordBatch]], batches: Iterable[Any]
+) -> Iterator[Any]:
+    """Apply a function to every batch, with errors that quote no data."""
+    apply = in_task(lambda batch: list(function(batch)))
+    for batch in batches:
+        yield from apply(batch)
+
+
+# -- reading: from rows of the source to parts
+
+
+def in_large_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """The rows of an iterator of Arrow batches in fewer, larger ones."""
+    waiting: list[pa.RecordBatch] = []
+    for batch in batches:
+        waiting.append(batch)
+        rows, size = sum(each.num_rows for each in waiting), sum(each.nbytes for each in waiting)
+        if rows >= BATCH_ROWS or size >= BATCH_BYTES:
+            yield pa.Table.from_batches(waiting)
+            waiting = []
+    if waiting:
+        yield pa.Table.from_batches(waiting)
+
+
+def divide(
+    batches: Iterable[pa.RecordBatch],
+    *,
+    user: list[str],
+    parts: int,
+    stream: Stream,
+    distinct: bool,
+    label: str,
+) -> Iterator[pa.RecordBatch]:
+    """Letters to the parts with the rows of their users; `distinct` drops rows that repeat another."""
+    apply = in_task(partial(_divide, user=user, parts=parts, stream=stream, distinct=distinct, label=label))
+    for table in in_large_batches(batches):
+        yield apply(table)
+
+
+def _divide(
+    table: pa.Table, user: list[str], parts: int, stream: Stream, distinct: bool, label: str
+) -> pa.RecordBatch:
+    frame = as_frame(table)
+    require_types(frame.schema, label)
+    require_values(frame, label)
+    if distinct:
+        kept = frame.select(pl.struct(pl.all()).is_first_distinct()).to_series().arg_true()
+        frame, table = frame[kept], table.take(kept.to_arrow())
+    encoder = KeyEncoder(frame.schema, user, stream.digest_key)
+    codes = encoder.encode(frame)
+    part = (stream.words(Purpose.PART, 0, encoder.digests()) % np.uint64(parts))[codes]
+    order = np.argsort(part, kind="stable")
+    bounds = np.searchsorted(part[order], np.arange(parts + 1, dtype=np.uint64))
+    rows = table.take(pa.array(order))
+    return _letters(
+        (number, SELF, _as_block(rows.slice(bounds[number], bounds[number + 1] - bounds[number])))
+        for number in np.flatnonzero(np.diff(bounds)).tolist()
+    )
+
+
+def _as_block(rows: pa.Table) -> bytes:
+    """Rows as one Arrow stream: Spark sorts and moves a block as a single row, which is much faster than row by row."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, rows.schema) as writer:
+        writer.write_table(rows)
+    return bytes(sink.getvalue())
+
+
+def build_part(table: pa.Table, *, read: Callable[[pl.DataFrame], UserSets], item: list[str]) -> pa.Table:
+    """The sets of one part's users, read as the local engine reads a frame, and the names of their items.
+
+    Items get numbers in the order of their digests, and so in the order of the shards that they belong to.
+    """
+    own = pa.concat_tables(
+        pa.ipc.open_stream(block.as_buffer()).read_all() for block in table.column("payload")
+    )
+    sets = read(as_frame(own))
+    order = digest_order(sets.item_digests)
+    held, longest = np.ones(sets.n_items, np.bool_), longest_of(sets.indptr)
+    items, digests = places(order)[sets.items], sets.item_digests[order]
+    rows = Rows(sets.indptr, items, sets.user_digests, digests, held, longest)
+    wanted = set(item) <= set(own.column_names)
+    types = pa.schema([own.schema.field(name) for name in item]) if wanted else _strings(item)
+    place = table.column("place")[0].as_py()
+    return pa.table([[place], [SELF], [_pack(rows)], [_pack((sets.names, order, types))]], schema=PARTS)
+
+
+def _strings(columns: list[str]) -> pa.Schema:
+    return pa.schema([(name, pa.string()) for name in columns])
+
+
+def as_frame(table: pa.Table) -> pl.DataFrame:
+    """The table as a Polars frame."""
+    frame = pl.from_arrow(table)
+    assert isinstance(frame, pl.DataFrame)
+    return frame
+
+
+# -- parts
+
+
+def announce(batch: pa.RecordBatch, *, shards: int) -> Iterator[pa.RecordBatch]:
+    """Every part tells the shards which items it has."""
+    for part, rows in _parts_in(batch):
+        yield _letters(_to_shards(part, rows, shards, digest=rows.item_digests))
+
+
+def cut(batch: pa.RecordBatch, *, max_items: int, stream: Stream, round: int) -> Iterator[pa.RecordBatch]:
+    """The parts with every user's set cut to `max_items`."""
+    for part, rows in _parts_in(batch):
+        (smaller,) = LocalEngine(1).bound([rows], max_items, stream, round=round)
+        yield _letters([(part, SELF, _pack(smaller))])
+
+
+def weigh_alone(batch: pa.RecordBatch, *, rule: Rule, shards: int) -> Iterator[pa.RecordBatch]:
+    """What the users of every part give, where they need not know anything about the items."""
+    for part, rows in _parts_in(batch):
+        yield _letters(_weighed(part, rows, {}, rule, shards))
+
+
+def weigh_informed(own: pa.Table, mail: pa.Table, *, rule: Rule, cut: Cut | None, shards: int) -> pa.Table:
+    """What the users of a part give, after the shards have written about its items."""
+    ((part, rows),) = _parts_in(own)
+    columns = _read_mail(mail)
+    if cut is not None:
+        (rows,) = LocalEngine(1).bound([rows], cut.max_items, cut.stream, round=cut.round, keep=columns)
+    return pa.Table.from_batches([_letters(_weighed(part, rows, columns, rule, shards))])
+
+
+def _weighed(part: int, rows: Rows, columns: Columns, rule: Rule, shards: int) -> Iterator[Letter]:
+    given = LocalEngine(1).weigh([rows], columns, arrived(rule))
+    return _to_shards(part, rows, shards, total=given["total"], held=given["held"])
+
+
+def count_users(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """How many users every part has."""
+    yield pa.record_batch(
+        {"users": pa.array([len(rows.user_digests) for _, rows in _parts_in(batch)], pa.int64())}
+    )
+
+
+def decode(own: pa.Table, mail: pa.Table) -> pa.Table:
+    """The names of a part's items that are released."""
+    names, order, types = pickle.loads(own.column("names")[0].as_py())
+    released = order[_read_mail(mail)["released"]]
+    return names.decode(released.astype(np.uint32)).to_arrow().cast(types)
+
+
+def split_for_walk(batch: pa.RecordBatch, *, parts: int, stream: Stream) -> Iterator[pa.RecordBatch]:
+    """The rows of every part, divided among the `parts` of a policy by a keyed hash of the user."""
+    for part, rows in _parts_in(batch):
+        word = stream.words(Purpose.PART, 0, rows.user_digests) % np.uint64(parts)
+        yield _letters((h, part, _pack(_some_users(rows, np.flatnonzero(word == h)))) for h in range(parts))
+
+
+def _some_users(rows: Rows, users: NDArray[np.int64]) -> Rows:
+    sizes = np.diff(rows.indptr)[users]
+    indptr = np.concatenate([[0], np.cumsum(sizes)])
+    at = np.repeat(rows.indptr[users] - indptr[:-1], sizes) + np.arange(indptr[-1])
+    return replace(rows, indptr=indptr, items=rows.items[at], user_digests=rows.user_digests[users])
+
+
+def walk_part(table: pa.Table, *, walk: Walk, stream: Stream, shards: int) -> pa.Table:
+    """A policy over one of its parts: its users come from all parts that hold rows, and so do the answers."""
+    turn = table.column("place")[0].as_py()
+    senders, blocks = zip(*sorted(_parts_in(table, "sender"), key=lambda block: block[0]), strict=True)
+    rows, where = _merged(blocks)
+    given = LocalEngine(1).walk([rows], {}, replace(arrived(walk), parts=1), stream)
+    total, held = given["total"].copy(), given["held"].copy()
+    answers: list[Letter] = []
+    for sender, block, place in zip(senders, blocks, where, strict=True):
+        answers += _to_shards(sender, block, shards, turn, total=total[place], held=held[place])
+        total[place], held[place] = 0, False  # told once: other parts have the item too
+    return pa.Table.from_batches([_letters(answers)])
+
+
+def _merged(blocks: Iterable[Rows]) -> tuple[Rows, list[NDArray[np.uint32]]]:
+    """The rows of all blocks under one numbering of users and items, and the numbers of each block's items."""
+    blocks = list(blocks)
+    digests, numbers = _union([block.item_digests for block in blocks])
+    items = np.concatenate([number[block.items] for block, number in zip(blocks, numbers, strict=True)])
+    sizes = np.concatenate([np.diff(block.indptr) for block in blocks])
+    users = np.concatenate([block.user_digests for block in blocks])
+    held = np.zeros(len(digests), np.bool_)
+    held[items] = True
+    indptr = np.concatenate([[0], np.cumsum(sizes)])
+    merged = Rows(indptr, items, users, digests, held, max(block.longest for block in blocks))
+    return _some_users(merged, digest_order(users)), numbers
+
+
+def _union(parts: list[NDArray[np.uint64]]) -> tuple[NDArray[np.uint64], list[NDArray[np.uint32]]]:
+    """The distinct digests in ascending order, and where those of each part stand among them."""
+    everything = np.concatenate(parts)
+    order = digest_order(everything)
+    ordered = everything[order]
+    fresh = np.ones(len(ordered), np.bool_)
+    fresh[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+    numbers = (np.cumsum(fresh) - 1).astype(np.uint32)[places(order)]
+    return ordered[fresh], np.split(numbers, np.cumsum([len(part) for part in parts])[:-1])
+
+
+# -- shards
+
+
+def found_shard(table: pa.Table) -> pa.Table:
+    """A shard from what the parts have announced."""
+    letters = sorted(_open(table), key=lambda letter: letter[1])
+    digests, numbers = _union([content["digest"] for _, _, (_, content) in letters])
+    links = {part: number for (_, part, _), number in zip(letters, numbers, strict=True)}
+    return _state(letters[0][0], Shard({"digest": digests}, links))
+
+
+def post(batch: pa.RecordBatch, *, reads: list[str]) -> Iterator[pa.RecordBatch]:
+    """Every shard sends each part the columns of its items."""
+    for place, _, shard in _open(batch):
+        yield _letters(
+            (part, -1 - place, _pack({name: shard.columns[name][at] for name in reads}))
+            for part, at in shard.links.items()
+        )
+
+
+def gather(table: pa.Table, *, dtype: type[np.generic], step: Step | None) -> pa.Table:
+    """A shard with what all parts have given to its items, and with the columns that the step changes or adds."""
+    letters = list(_open(table))
+    ((place, _, shard),) = (letter for letter in letters if letter[1] == SELF)
+    total = np.zeros(len(shard.columns["digest"]), dtype)
+    held = np.zeros(len(total), np.bool_)
+    # In the order of a policy's parts: sums of floats depend on it, and every engine must have the same.
+    answers = [(content[0], part, content[1]) for _, part, content in letters if part != SELF]
+    for _, part, given in sorted(answers, key=lambda answer: answer[:2]):
+        at = shard.links[part]
+        total[at] += given["total"]
+        held[at] |= given["held"]
+        if dtype is np.int64:
+            np.minimum(total, SATURATION, out=total)
+    columns = {**shard.columns, "total": total, "held": held}
+    return _state(place, replace(shard, columns={**columns, **step(columns)} if step else columns))
+
+
+def update(batch: pa.RecordBatch, *, step: Step) -> Iterator[pa.RecordBatch]:
+    """The shards with the columns that the step changes or adds."""
+    for place, _, shard in _open(batch):
+        yield from _state(
+            place, replace(shard, columns={**shard.columns, **step(shard.columns)})
+        ).to_batches()
+
+
+# -- letters
+
+
+def _to_shards(
+    part: int, rows: Rows, shards: int, turn: int = 0, **columns: NDArray[Any]
+) -> Iterator[Letter]:
+    """The columns of a part's items, cut into letters: digests are in ascending order, and so are shards."""
+    shard = (rows.item_digests[:, 0] >> np.uint64(32)) * np.uint64(shards) >> np.uint64(32)
+    bounds = np.searchsorted(shard, np.arange(shards + 1, dtype=np.uint64))
+    for number in np.flatnonzero(np.diff(bounds)).tolist():
+        own = slice(bounds[number], bounds[number + 1])
+        yield -1 - number, part, _pack((turn, {name: column[own] for name, column in columns.items()}))
+
+
+def _read_mail(mail: pa.Table) -> dict[str, NDArray[Any]]:
+    """What all shards write to one part, in the order of its items."""
+    letters = [content for _, _, content in sorted(_open(mail), key=lambda letter: letter[1])]
+    names: Mapping[str, Any] = letters[0] if letters else {}
+    return {name: np.concatenate([letter[name] for letter in letters]) for name in names}
+
+
+def _parts_in(table: pa.Table | pa.RecordBatch, key: str = "place") -> Iterator[Part]:
+    for number, payload in zip(table.column(key), table.column("payload"), strict=True):
+        yield number.as_py(), pickle.loads(payload.as_py())
+
+
+def _open(table: pa.Table | pa.RecordBatch) -> Iterator[tuple[int, int, Any]]:
+    for place, sender, payload in zip(*(table.column(name) for name in LETTERS.names), strict=True):
+        yield place.as_py(), sender.as_py(), pickle.loads(payload.as_py())
+
+
+def _letters(letters: Iterable[Letter]) -> pa.RecordBatch:
+    columns = list(zip(*letters, strict=True)) or [(), (), ()]
+    return pa.record_batch(
+        [pa.array(c, t.type) for c, t in zip(columns, LETTERS, strict=True)], schema=LETTERS
+    )
+
+
+def _state(place: int, shard: Shard) -> pa.Table:
+    return pa.Table.from_batches([_letters([(place, SELF, _pack(shard))])])
+
+
+def _pack(content: Any) -> bytes:
+    return pickle.dumps(content, protocol=pickle.HIGHEST_PROTOCOL)

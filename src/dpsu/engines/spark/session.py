@@ -1,0 +1,121 @@
+"""Spark sessions: whose they are, which Python their workers run, and what their failures say."""
+
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from dpsu import errors
+from dpsu.errors import DpsuError, InvalidArgument, SourceError
+from dpsu.sources.discreet import raise_alone
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+OURS = re.compile(r"dpsu\.errors\.(\w+): ([^\n]+)")
+READERS = {"parquet": "parquet", "csv": "csv", "tsv": "csv", "jsonl": "json", "ndjson": "json"}
+
+
+def is_spark_frame(source: Any) -> bool:
+    """Whether this is a DataFrame of Spark, classic or Connect, without importing Spark to find out."""
+    module = type(source).__module__
+    return module.startswith("pyspark.sql") and type(source).__name__ == "DataFrame"
+
+
+def session_for(source: Any) -> "SparkSession":
+    """The session of a Spark frame, or for files the one that is active or can be made."""
+    if is_spark_frame(source):
+        return source.sparkSession
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError:
+        raise InvalidArgument("the Spark engine needs PySpark: pip install 'dpsu[spark]'") from None
+    try:
+        return SparkSession.builder.appName("dpsu").getOrCreate()
+    except Exception as error:
+        raise SourceError(
+            f"no Spark session could be made ({type(error).__name__}); Spark 4 needs Java 17 or later: see docs/cluster.md"
+        ) from None
+
+
+def scan_files(session: "SparkSession", source: Any, format: str | None) -> "tuple[DataFrame, bool]":
+    """The files as a Spark frame, and whether a schema names its columns.
+
+    CSV has no types: its values are strings, and an empty field is null.
+    """
+    paths = [os.fspath(path) for path in (source if isinstance(source, list | tuple) else [source])]
+    kind = format or paths[0].removesuffix(".gz").rpartition(".")[2].lower()
+    if kind not in READERS:
+        raise InvalidArgument(
+            f"the ending of {paths[0]!r} says no known format; pass format= (--format): {', '.join(READERS)}"
+        )
+    reader = session.read.format(READERS[kind])
+    if READERS[kind] == "csv":
+        reader = reader.option("header", True).option("sep", "\t" if kind == "tsv" else ",")
+    with translated():
+        return reader.load(paths), kind == "parquet"
+
+
+def named(column: str) -> str:
+    """The name of a column as Spark reads it, dots and all."""
+    return "`" + column.replace("`", "``") + "`"
+
+
+def set_python(session: "SparkSession") -> Callable[[], None]:
+    """Have the workers of this machine run this very Python, unless the session says which; returns how to undo it.
+
+    On other machines it may stand elsewhere, and on Spark Connect the server decides: there the session must say it.
+    """
+    context = getattr(session, "_sc", None)
+    said = "PYSPARK_PYTHON" in os.environ or (context and context.getConf().contains("spark.pyspark.python"))
+    if context is None or said or not context.master.startswith("local"):
+        return lambda: None
+    before, context.pythonExec = context.pythonExec, sys.executable
+
+    def restore() -> None:
+        context.pythonExec = before
+
+    return restore
+
+
+def checkpoint(table: "DataFrame") -> "DataFrame":
+    """Compute the table now and forget how: in the session's checkpoint directory, or else on the executors."""
+    context = getattr(table.sparkSession, "_sc", None)
+    folder = table.sparkSession.conf.get("spark.checkpoint.dir", None) or (
+        context and context.getCheckpointDir()
+    )
+    with translated():
+        return table.checkpoint() if folder else table.localCheckpoint()
+
+
+def drop_checkpoint(table: "DataFrame") -> None:
+    """Free the executors of a table that is no longer needed; a Connect client does so with its last reference."""
+    if hasattr(table, "_jdf"):
+        table._jdf.queryExecution().logical().rdd().unpersist(False)
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Turn Spark's failures into one line: workers' own errors as they were, all others by their kind alone."""
+    try:
+        yield
+    except DpsuError:
+        raise
+    except Exception as error:
+        raise_alone(_translation(error))
+
+
+def _translation(error: Exception) -> DpsuError:
+    text = str(error)
+    ours = OURS.search(text)
+    if ours:
+        kind: type[DpsuError] = getattr(errors, ours[1])
+        return kind(ours[2])
+    if "No module named 'dpsu'" in text:
+        return SourceError(
+            "the Spark workers have no dpsu: install it in the Python they run, spark.pyspark.python (docs/cluster.md)"
+        )
+    condition = getattr(error, "getCondition", lambda: None)() or type(error).__name__
+    return SourceError(f"Spark failed with {condition}; its log says more, for the curator's eyes only")

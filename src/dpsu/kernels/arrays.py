@@ -1,0 +1,16 @@
+"""The arrays that loops work on."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+Codes = NDArray[np.uint32]
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Words = NDArray[np.uint64]
+Bytes = NDArray[np.uint8]
+
+Kernel = Any
+"""A compiled rule for weights: (indptr, items, values, table, totals, shares), adding to `totals`."""

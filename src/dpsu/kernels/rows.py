@@ -1,0 +1,143 @@
+"""Compiled loops that make and change rows: from pairs, by leaving items out, by cutting long ones.
+
+A user's row is `items[indptr[user]:indptr[user + 1]]`, item numbers without repeats in the order of the items' digests.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsu.kernels.arrays import Bools, Codes, Ints, Words
+from dpsu.kernels.compiled import kernel
+
+ONE, NONE, ALL = np.uint64(1), np.uint64(0), np.uint64(2**64 - 1)
+UNSEEN = 0xFFFFFFFF
+
+
+@kernel
+def pack_pairs(
+    users: Codes,
+    items: Codes,
+    user_places: Codes,
+    item_places: Codes,
+    user_bits: np.uint64,
+    item_bits: np.uint64,
+    ends: Words,
+    packed: NDArray[Any],
+    count_only: bool,
+) -> None:
+    """Write each pair at the end of its bucket, as a word that sorts by the user's place in the bucket, then the item's."""
+    low = (ONE << user_bits) - ONE
+    for row in range(users.size):
+        user = np.uint64(user_places[users[row]])
+        bucket = user >> user_bits
+        if not count_only:
+            packed[ends[bucket]] = ((user & low) << item_bits) | np.uint64(item_places[items[row]])
+        ends[bucket] += ONE
+
+
+@kernel
+def unpack_rows(
+    packed: NDArray[Any],
+    first_user: np.uint64,
+    item_bits: np.uint64,
+    so_far: Words,
+    ends: Ints,
+    items: Codes,
+    numbers: Codes,
+    order: Ints,
+) -> None:
+    """Add the rows of a bucket's sorted words, repeats left out, to the `items`, and their ends to those of users' rows.
+
+    Items get new numbers as they first appear: `numbers` has those, UNSEEN so far, and `order` says whose they are. How many
+    pairs and items there are is in `so_far`.
+    """
+    pairs, found = so_far[0], so_far[1]
+    low = (ONE << item_bits) - ONE
+    before = ~np.uint64(packed[0])
+    for i in range(packed.size):
+        word = np.uint64(packed[i])
+        if word == before:
+            continue
+        before = word
+        item = word & low
+        if numbers[item] == UNSEEN:
+            numbers[item] = found
+            order[found] = item
+            found += ONE
+        items[pairs] = numbers[item]
+        pairs += ONE
+        ends[first_user + (word >> item_bits)] = pairs
+    so_far[0], so_far[1] = pairs, found
+
+
+def keep_open(indptr: Ints, items: Codes, opened: Bools) -> tuple[Ints, Codes, Ints]:
+    """The rows without the items that are not open, and which rows have any left: the others are dropped.
+
+    `indptr` may be a slice of a longer one: its offsets point into all of `items`, those returned start at 0.
+    """
+    bounds, busy = np.zeros_like(indptr), np.empty_like(indptr)
+    kept = np.empty(indptr[-1] - indptr[0] + 1, items.dtype)
+    rows = _keep_open(indptr, items, opened, bounds, kept, busy)
+    return bounds[: rows + 1], kept[: bounds[rows]], busy[:rows]
+
+
+@kernel
+def _keep_open(indptr: Ints, items: Codes, opened: Bools, bounds: Ints, kept: Codes, busy: Ints) -> int:
+    """Fill `kept`, which has one place more than can be needed; returns how many rows are left."""
+    count, rows = 0, 0
+    for row in range(indptr.size - 1):
+        for k in range(indptr[row], indptr[row + 1]):
+            # Every item is written, and the place moves on past the open ones only: a branch that is hard to predict
+            # costs more than a wasted store.
+            item = items[k]
+            kept[count] = item
+            count += opened[item]
+        busy[rows] = row
+        rows += count > bounds[rows]
+        bounds[rows] = count
+    return rows
+
+
+@kernel
+def cut_rows(indptr: Ints, items: Codes, priorities: Words, max_items: int, kept: Codes) -> None:
+    """Copy the rows, and of each long one the items whose priorities are smallest; only long rows have priorities."""
+    place, drawn = 0, 0
+    for row in range(indptr.size - 1):
+        start, stop = indptr[row], indptr[row + 1]
+        if stop - start <= max_items:
+            for k in range(start, stop):
+                kept[place] = items[k]
+                place += 1
+            continue
+        own = priorities[drawn : drawn + stop - start]
+        drawn += stop - start
+        last, ties = last_kept(own, max_items)
+        for k in range(start, stop):
+            tie = own[k - start] == last and ties > 0
+            ties -= tie
+            if tie or own[k - start] < last:
+                kept[place] = items[k]
+                place += 1
+
+
+@kernel
+def last_kept(priorities: Words, count: int) -> tuple[np.uint64, int]:
+    """The largest priority among the `count` smallest, and how many that equal it are among these.
+
+    By halving the range of values: priorities are spread evenly, so that about log2(size) steps are enough.
+    """
+    low, last = NONE, ALL
+    inside, below = priorities.size, 0
+    while low < last and inside != count:
+        middle = low + ((last - low) >> ONE)
+        inside = 0
+        for value in priorities:
+            inside += value <= middle
+        if inside < count:
+            low = middle + ONE
+            below = inside
+        else:
+            last = middle
+    return last, count - below

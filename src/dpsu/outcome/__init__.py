@@ -1,0 +1,1 @@
+"""What leaves: releases, statements, the ledger, files."""

@@ -1,0 +1,155 @@
+"""What leaves: the released items, and what was promised about them."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import polars as pl
+
+from dpsu.outcome.statement import Statement
+from dpsu.outcome.write import write_frame
+
+
+class Release(ABC):
+    """Released items, sorted, with the statement of what was promised.
+
+    `statement` is None after an algorithm that is not private, and `warning` then says so. With counts the frames and
+    files have a further column, `holders`. `notes` are for the curator of the data alone: they depend on the data, and no
+    output, repr or pickle has them. `exclude_salt` opens the salted digest of the list `exclude` in the statement.
+    """
+
+    def __init__(self, statement: Statement | None, warning: str | None = None) -> None:
+        self.statement = statement
+        self.warning = warning
+        self.notes: tuple[str, ...] = ()
+        self.users: int | None = None
+        self.exclude_salt: bytes | None = None
+        self.on_save: Callable[[Path, str], None] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "notes": (), "exclude_salt": None, "on_save": None}
+
+    @property
+    @abstractmethod
+    def _frame(self) -> pl.DataFrame:
+        """The released items as a sorted frame."""
+
+    @cached_property
+    def items(self) -> list[Any]:
+        """The items in the type they came in; tuples where several columns make an item."""
+        names = self._frame.drop("holders") if self._counted else self._frame
+        return names.to_series().to_list() if names.width == 1 else names.rows()
+
+    @cached_property
+    def counts(self) -> dict[Any, int] | None:
+        """The noisy number of holders of every item, which may be below zero; None unless asked for."""
+        return dict(zip(self.items, self._frame["holders"], strict=True)) if self._counted else None
+
+    @property
+    def _counted(self) -> bool:
+        return self.statement is not None and "counts" in self.statement.parameters
+
+    @cached_property
+    def _members(self) -> frozenset[Any]:
+        return frozenset(self.items)
+
+    def __len__(self) -> int:
+        return self._frame.height
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.items)
+
+    def __contains__(self, item: object) -> bool:
+        return item in self._members
+
+    def __repr__(self) -> str:
+        promise = (
+            f"epsilon {self.statement.epsilon:g}, delta {self.statement.delta:g}"
+            if self.statement
+            else "not private"
+        )
+        return f"<Release of {len(self):,} items, {promise}>"
+
+    def to_polars(self) -> pl.DataFrame:
+        """The items as a Polars frame with the columns they came from."""
+        return self._frame
+
+    def to_pandas(self) -> Any:
+        """The items as a pandas frame; needs pandas."""
+        return self._frame.to_pandas()
+
+    def to_arrow(self) -> Any:
+        """The items as an Arrow table; needs pyarrow."""
+        return self._frame.to_arrow()
+
+    def to_tokenizer(self, *, rule: Literal["words", "whitespace"] = "words", unknown: str = "[UNK]") -> Any:
+        """A Hugging Face tokenizer that knows the released words, and `unknown` for all others; needs tokenizers.
+
+        `rule` is what the release took for a word. The tokenizer's own `save` writes tokenizer.json.
+        """
+        from dpsu.interop.tokenizers import word_level
+
+        return word_level(self.items, rule=rule, unknown=unknown)
+
+    def save(self, path: str | Path) -> None:
+        """Write the items as Parquet, CSV, JSON lines or plain text, by the ending of `path`.
+
+        The file appears whole or not at all. The statement then has its digest, so that `dpsu verify --released` can tell
+        whether a file is the one that was released; a ledger gets its name.
+        """
+        write_frame(self._frame, path)
+        if self.statement is None or str(path) == "-":
+            return
+        self.statement = self.statement.about(path)
+        if self.on_save is not None and self.statement.released_sha256 is not None:
+            self.on_save(Path(path), self.statement.released_sha256)
+
+
+class LocalRelease(Release):
+    """A release in the memory of this process."""
+
+    def __init__(self, names: pl.DataFrame, statement: Statement | None, warning: str | None = None) -> None:
+        super().__init__(statement, warning)
+        self._names = names
+
+    @property
+    def _frame(self) -> pl.DataFrame:
+        return self._names
+
+
+class SparkRelease(Release):
+    """A release that stays on the cluster until its items are asked for."""
+
+    def __init__(self, names: Any, statement: Statement | None, warning: str | None = None) -> None:
+        super().__init__(statement, warning)
+        self._spark = names
+
+    @cached_property
+    def _frame(self) -> pl.DataFrame:
+        frame = pl.from_arrow(self._spark.toArrow())
+        assert isinstance(frame, pl.DataFrame)
+        return frame.sort(frame.columns)
+
+    @cached_property
+    def _size(self) -> int:
+        return int(self._spark.count())
+
+    def __len__(self) -> int:
+        return self._size
+
+    def to_spark(self) -> Any:
+        """The items as a Spark frame, not sorted; it does not remember the data that they come from."""
+        return self._spark
+
+    @property
+    def write(self) -> Any:
+        """Spark's writer, to save the items from the cluster: `release.write.parquet(path)`."""
+        return self._spark.write
+
+
+def present(names: Any, statement: Statement | None, warning: str | None) -> Release:
+    """The release of these names: a Polars frame, or one of Spark."""
+    kind = LocalRelease if isinstance(names, pl.DataFrame) else SparkRelease
+    return kind(names, statement, warning)

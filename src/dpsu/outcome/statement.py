@@ -1,0 +1,181 @@
+"""What a release promises, in words and as data."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+from dpsu.errors import SourceError
+from dpsu.privacy.budget import Budget
+from dpsu.version import __version__
+
+SCHEMA = "dpsu-statement/2"
+"""The form of the JSON, described in docs/statement.md. Version 2 stays open until 0.2.0 is released."""
+
+SCHEMA_1 = "dpsu-statement/1"
+
+UNIT = "one user, added or removed"
+
+NOISE_SOURCE = (
+    "AES-256 under keys derived from 256 fresh bits of the operating system; every draw is rounded to a grid "
+    "exactly as its ideal would be"
+)
+
+NOT_COVERED = (
+    "replacing one user by another (two steps of the unit)",
+    "anything about items that are not in the output, except that they are not in it",
+    "other releases over the same users: their budgets add up",
+    "users whose data says much about each other, unless they are one user in the column given",
+    "time, memory and other traces of the machine that ran the release",
+)
+
+SEEDED = "the randomness was seeded for a test, so nothing is promised"
+
+Kind = Literal["single", "levels", "tuned"]
+"""One mechanism; one per level of n-grams; or one whose setting was chosen among trials."""
+
+ONLY_IN_2 = ("kind", "data", "lists", "date", "title", "note")
+"""Fields that statements of schema 1 do not have."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Statement:
+    """The promise of one release: (epsilon, delta)-differential privacy for `unit`, and all that it rests on.
+
+    `parameters` are noise, thresholds and the algorithm's constants; `budget` is the pair (mu, delta_new) that composes
+    as Gaussian DP, where the algorithm has one. `data` names the columns of users and items, `lists` has digests of
+    the caller's lists, and `rests_on` is what the caller must guarantee. `released_sha256` is the digest of the file that
+    the statement speaks of, once there is one. If `void` gives a reason, nothing is promised.
+    """
+
+    epsilon: float
+    delta: float
+    kind: Kind
+    algorithm: str
+    calibration: str
+    max_items: int
+    parameters: dict[str, Any]
+    budget: Budget | None
+    proof: str
+    data: dict[str, Any] | None = None
+    lists: dict[str, Any] | None = None
+    unit: str = UNIT
+    noise_source: str = NOISE_SOURCE
+    rests_on: tuple[str, ...] = ()
+    not_covered: tuple[str, ...] = NOT_COVERED
+    void: str | None = None
+    date: str | None = None
+    title: str | None = None
+    note: str | None = None
+    released_sha256: str | None = None
+    version: str = __version__
+    schema: str = SCHEMA
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as plain data, with the schema and a digest over all of them."""
+        left_out = ONLY_IN_2 if self.schema == SCHEMA_1 else ()
+        fields = {name: value for name, value in vars(self).items() if name not in left_out}
+        fields["budget"] = None if self.budget is None else vars(self.budget)
+        plain = json.loads(json.dumps({"schema": self.schema, **fields}))
+        return {**plain, "digest": content_digest(plain)}
+
+    def to_json(self) -> str:
+        """The same as JSON; floats keep every digit."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False)
+
+    def about(self, path: str | Path) -> "Statement":
+        """This statement with the digest of the released file."""
+        return replace(self, released_sha256=file_digest(path))
+
+    @classmethod
+    def from_json(cls, text: str) -> "Statement":
+        """Read back what `to_json` wrote, in schema 1 or 2."""
+        return cls.from_dict(json.loads(text))
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> "Statement":
+        """Read back what `to_dict` gave, in schema 1 or 2."""
+        known = {name: value for name, value in fields.items() if name != "digest"}
+        if known.get("schema") == SCHEMA_1:
+            known["kind"] = _kind_of_schema_1(known["parameters"])
+        known["budget"] = None if known["budget"] is None else Budget(**known["budget"])
+        for name in ("rests_on", "not_covered"):
+            known[name] = tuple(known[name])
+        return cls(**known)
+
+    def save(self, path: str | Path) -> None:
+        """Write the statement as JSON."""
+        from dpsu.outcome.write import write_text
+
+        write_text(self.to_json() + "\n", path)
+
+    def __str__(self) -> str:
+        from dpsu.report.text import statement_text
+
+        return statement_text(self)
+
+
+def claims(
+    data: Mapping[str, Any], lists: Mapping[str, Any], policies: Mapping[str, Any] | None = None
+) -> tuple[str, ...]:
+    """What the caller must guarantee: the promise follows only if all of it is true.
+
+    `policies` are the caller's own policies by name, each with its `norm` and `symmetric`.
+    """
+    stated = [_user_claim(data)]
+    tokenizer = data.get("tokenizer")
+    if tokenizer is not None and tokenizer["kind"] == "function":
+        stated.append(
+            f"the tokenizer {tokenizer['name']!r} looks at one text at a time and remembers nothing between texts"
+        )
+    stated += [
+        f"the list {name} was not made from this data"
+        for name in ("public_items", "exclude")
+        if name in lists
+    ]
+    stated += [
+        f"the policy {name!r} is ℓ{own['norm']}-contractive" + (" and symmetric" if own["symmetric"] else "")
+        for name, own in sorted((policies or {}).items())
+    ]
+    return tuple(stated)
+
+
+def _user_claim(data: Mapping[str, Any]) -> str:
+    form = data["form"]
+    if form == "columns":
+        columns = data["user"]
+        named = f"column {columns[0]!r}" if len(columns) == 1 else f"columns {', '.join(map(repr, columns))}"
+        return f"all rows of one person have the same value in the {named}"
+    if form == "collection":
+        return "all items of one person belong to one entry of the collection"
+    return f"one person wrote one of the {form}"
+
+
+def today() -> str:
+    """The date of a statement, in UTC."""
+    return datetime.now(UTC).date().isoformat()
+
+
+def content_digest(fields: Mapping[str, Any]) -> str:
+    """SHA-256 over all fields but the digest itself, as JSON with sorted keys and no spaces."""
+    content = {name: value for name, value in fields.items() if name != "digest"}
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def file_digest(path: str | Path) -> str:
+    """SHA-256 of a file."""
+    try:
+        with Path(path).open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise SourceError(f"cannot read {path}: {error.strerror}.") from error
+
+
+def _kind_of_schema_1(parameters: Mapping[str, Any]) -> Kind:
+    if "tuning" in parameters:
+        return "tuned"
+    return "levels" if "levels" in parameters else "single"

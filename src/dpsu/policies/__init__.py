@@ -1,0 +1,1 @@
+"""Policies of the caller's own: a search for what breaks them."""

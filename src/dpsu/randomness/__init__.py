@@ -1,0 +1,1 @@
+"""The keyed stream, digests and exact noise."""

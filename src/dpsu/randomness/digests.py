@@ -1,0 +1,100 @@
+"""Keyed digests of names, and sampling by keyed priorities; AES-256 is that of the package `cryptography`."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsu.kernels.compiled import read_only
+from dpsu.kernels.digests import mix_in
+from dpsu.kernels.rows import cut_rows
+from dpsu.randomness.stream import Encryption, Purpose, Stream
+
+Words = NDArray[np.uint64]
+Ints = NDArray[np.int64]
+Codes = NDArray[np.uint32]
+
+BLOCK_BYTES = 16
+FIRST_BYTES = 8
+"""Bytes of a string in its first block, beside its length."""
+
+SLICE = 1 << 16
+"""Number of strings or pairs that are encrypted at a time, so that they stay in the processor's cache."""
+
+NONE, ONE, ALL = np.uint64(0), np.uint64(1), np.uint64(2**64 - 1)
+
+
+def digest_bytes(offsets: Ints, data: NDArray[np.uint8], key: bytes) -> Words:
+    """The 128-bit digest of each of the strings `data[offsets[i]:offsets[i + 1]]`, as two words.
+
+    CBC-MAC with AES-256. The first block holds the length of the string, so that no string's blocks begin another's: for
+    such messages CBC-MAC is a pseudorandom function (docs/noise.md).
+    """
+    digests = np.zeros((offsets.size - 1, 2), np.uint64)
+    encryption, data = Encryption(key), read_only(data)
+    for first in range(0, offsets.size - 1, SLICE):
+        _digest_slice(offsets[first : first + SLICE + 1], data, encryption, digests[first : first + SLICE])
+    return digests
+
+
+def _digest_slice(offsets: Ints, data: NDArray[np.uint8], encryption: Encryption, digests: Words) -> None:
+    lengths = np.diff(offsets)
+    blocks = np.zeros((lengths.size, 2), np.uint64)
+    blocks[:, 0] = lengths
+    mix_in(offsets[:-1], np.minimum(lengths, FIRST_BYTES), data, FIRST_BYTES, blocks.view(np.uint8))
+    digests[:] = encryption.encrypt(blocks)
+    done = FIRST_BYTES
+    while (rows := np.flatnonzero(lengths > done)).size:
+        blocks = digests[rows]
+        sizes = np.minimum(lengths[rows] - done, BLOCK_BYTES)
+        mix_in(offsets[rows] + done, sizes, data, 0, blocks.view(np.uint8))
+        digests[rows] = encryption.encrypt(blocks)
+        done += BLOCK_BYTES
+
+
+def digest_words(rows: Words, key: bytes) -> Words:
+    """The 128-bit digest of each row of 64-bit words, read as little-endian bytes."""
+    offsets = np.arange(rows.shape[0] + 1, dtype=np.int64) * (8 * rows.shape[1])
+    return digest_bytes(offsets, np.ascontiguousarray(rows, dtype="<u8").reshape(-1).view(np.uint8), key)
+
+
+def digest_integers(values: NDArray[np.int64], key: bytes) -> Words:
+    """The 128-bit digest of each integer's eight little-endian bytes."""
+    words = np.ascontiguousarray(values, dtype=np.int64).view(np.uint64)
+    return digest_words(words.reshape(-1, 1), key)
+
+
+def digest_concatenated(columns: list[Words], key: bytes) -> Words:
+    """The digest of a composite key: of the digests of its columns, one after the other."""
+    return digest_words(np.hstack(columns), key)
+
+
+def sample_rows(
+    indptr: Ints,
+    items: Codes,
+    user_digests: Words,
+    item_digests: Words,
+    max_items: int,
+    stream: Stream,
+    round: int,
+) -> tuple[Ints, Codes]:
+    """Cut rows with more than `max_items` items to that many, uniformly without replacement; a row keeps its order.
+
+    Those items are kept whose priority is smallest, the earlier ones in the row where priorities tie. The priority of a
+    user's item is the stream's word for the exclusive or of both digests. `indptr` may be a slice of a longer one: its
+    offsets point into all of `items`, those returned start at 0.
+    """
+    sizes = np.diff(indptr)
+    new_indptr = np.concatenate([[0], np.cumsum(np.minimum(sizes, max_items))])
+    kept = np.empty(new_indptr[-1], dtype=items.dtype)
+    pairs = np.cumsum(np.where(sizes > max_items, sizes, 0))
+    done = 0
+    while done < sizes.size:
+        # Rows whose long ones have about SLICE pairs, or a single row.
+        before = pairs[done - 1] if done else 0
+        stop = max(done + 1, int(np.searchsorted(pairs, before + SLICE, side="right")))
+        own, long = indptr[done : stop + 1], sizes[done:stop] > max_items
+        drawn = items[own[0] : own[-1]][np.repeat(long, sizes[done:stop])]
+        mixed = item_digests[drawn] ^ np.repeat(user_digests[done:stop][long], sizes[done:stop][long], axis=0)
+        priorities = stream.words(Purpose.BOUND, round, mixed)
+        cut_rows(own, items, priorities, max_items, kept[new_indptr[done] : new_indptr[stop]])
+        done = stop
+    return new_indptr, kept

@@ -1,0 +1,90 @@
+"""Which columns name the users and the items, and whether they can."""
+
+from collections.abc import Iterable, Sequence
+
+import polars as pl
+from polars import selectors as cs
+
+from dpsu.errors import ColumnNotFound, InvalidArgument, NullValues, UnsupportedType
+from dpsu.hints import did_you_mean
+from dpsu.sets.keys import WHOLE
+
+ColumnNames = str | Sequence[str]
+
+SHOWN_COLUMNS = 20
+NO_HEADER = "; CSV and TSV need a first line that names the columns, JSON lines need them as keys"
+
+TEXT = cs.string() | cs.categorical() | cs.enum() | cs.binary() | cs.decimal()
+
+
+def key_columns(names: ColumnNames | None, role: str) -> list[str]:
+    """The columns that together name a user or an item, as a list."""
+    if names is None:
+        raise InvalidArgument(f"no {role} column is given; say which column names the {role}: {role}=…")
+    columns = [names] if isinstance(names, str) else list(names)
+    if not columns:
+        raise InvalidArgument(f"{role}=[] names no column; a composite key needs at least one")
+    if len(set(columns)) < len(columns):
+        raise InvalidArgument(f"{role} names a column twice: {', '.join(columns)}")
+    return columns
+
+
+def require_apart(user: list[str], item: list[str]) -> None:
+    """Refuse keys under which every item would belong to one user alone, so that none could be released."""
+    if set(user) <= set(item):
+        raise InvalidArgument(
+            f"the item ({', '.join(item)}) contains the user ({', '.join(user)}): "
+            "no two users could share an item"
+        )
+
+
+def require_columns(
+    columns: Iterable[str], available: Sequence[str], label: str, *, schema_names: bool = True
+) -> None:
+    """Every column must be there. The error names those that are, if it is the source's schema that names them.
+
+    In a text format the names may be data: the first row of a file without a header. Only one that is close to what
+    was asked for is shown then.
+    """
+    for column in columns:
+        if column not in available:
+            has = f"; it has {_shown(available)}" if schema_names else NO_HEADER
+            raise ColumnNotFound(
+                f"there is no column {column!r} in {label}{has}.{did_you_mean(column, available)}"
+            )
+
+
+def _shown(names: Sequence[str]) -> str:
+    shown = ", ".join(name if len(name) <= 40 else name[:39] + "…" for name in names[:SHOWN_COLUMNS])
+    return (shown or "no columns") + (", …" if len(names) > SHOWN_COLUMNS else "")
+
+
+def require_types(schema: pl.Schema, label: str) -> None:
+    """Every column must have a type whose values are equal or not, beyond doubt and on every engine."""
+    usable = set(cs.expand_selector(schema, WHOLE | TEXT))
+    for column, dtype in schema.items():
+        if column in usable or dtype == pl.Null:
+            continue
+        if dtype.is_float():
+            reason = "equality of floats is not stable; cast the column to integers or strings"
+        elif isinstance(dtype, pl.List | pl.Array):
+            reason = "a row names one user and one item; explode the lists into rows"
+        elif isinstance(dtype, pl.Struct):
+            reason = "give its fields as columns of their own, as a composite key"
+        else:
+            reason = "cast the column to integers or strings"
+        raise UnsupportedType(f"column {column!r} of {label} has the type {_type_name(dtype)}: {reason}")
+
+
+def _type_name(dtype: pl.DataType) -> str:
+    return str(dtype.base_type()).lower()
+
+
+def require_values(batch: pl.DataFrame, label: str) -> None:
+    """No user and no item may be null: whose item, or which one, would it be?"""
+    for column in batch:
+        if column.null_count():
+            raise NullValues(
+                f"column {column.name!r} of {label} has nulls, but every row must name a user and an item; "
+                "to leave such rows out, pass drop_nulls=True (--drop-nulls)"
+            )

@@ -1,0 +1,309 @@
+"""Text as a source: every row's words as numbers, one after the other, and who wrote the row."""
+
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from dpsu.errors import InvalidArgument, SourceError, UnsupportedType
+from dpsu.hints import did_you_mean
+from dpsu.kernels.words import gather_words, rows_with, split_rows
+from dpsu.randomness.digests import digest_bytes
+from dpsu.randomness.stream import Stream
+from dpsu.sets.hash_table import Codes, KeyTable
+from dpsu.sets.keys import KeyEncoder, bytes_of
+from dpsu.sets.user_sets import Digests, digest_order, places
+from dpsu.sources.columns import ColumnNames, require_types, require_values
+from dpsu.sources.discreet import discreet
+from dpsu.sources.lines import TEXT, USER, scan_lines
+from dpsu.sources.pairs import UserColumns, read_batches, scan_source
+from dpsu.sources.tokenize import Bytes, Offsets, WordRule, unsettled, word_rule
+
+Tokenizer = str | Callable[[str], Iterable[str]]
+UserPer = Literal["line", "file"]
+
+RULES = ("words", "whitespace")
+MOST_WORDS = 16
+SLICE_ROWS = 1 << 15
+
+
+@dataclass(frozen=True)
+class TextRule:
+    """What to make of text: how it is split into words, and which sizes of n-grams are items."""
+
+    column: str | None
+    sizes: tuple[int, ...]
+    tokenizer: Tokenizer
+    user_per: UserPer | None
+
+    @property
+    def name(self) -> str:
+        """What the column of released items is called."""
+        return "word" if self.sizes == (1,) else "ngram"
+
+
+def text_rule(
+    text: str | bool | None,
+    *,
+    item: ColumnNames | None = None,
+    ngrams: int | Sequence[int] = 1,
+    tokenizer: Tokenizer = "words",
+    user_per: UserPer | None = None,
+) -> TextRule | None:
+    """The rule that these arguments of a release describe, or None if its items are not text."""
+    if user_per not in (None, "line", "file"):
+        raise InvalidArgument(f"user_per must be 'line' or 'file', not {user_per!r}")
+    if not text and user_per is None:
+        if ngrams != 1 or tokenizer != "words":
+            raise InvalidArgument("ngrams= and tokenizer= are for text; say which column holds it: text=…")
+        return None
+    if item is not None:
+        raise InvalidArgument("item= and text= exclude each other: items are either given or made from text")
+    if user_per is not None and isinstance(text, str):
+        raise InvalidArgument("user_per= is for plain text files, which have no columns: leave text= out")
+    column = text if isinstance(text, str) else None
+    return TextRule(column, _sizes(ngrams), _checked(tokenizer), user_per)
+
+
+def _sizes(ngrams: int | Sequence[int]) -> tuple[int, ...]:
+    sizes = (ngrams,) if isinstance(ngrams, int) else tuple(ngrams)
+    if not sizes or not all(isinstance(size, int) and 1 <= size <= MOST_WORDS for size in sizes):
+        raise InvalidArgument(
+            f"ngrams must be a whole number from 1 to {MOST_WORDS} or several of them, such as (1, 2, 3), not {ngrams!r}"
+        )
+    return tuple(sorted(set(sizes)))
+
+
+def _checked(tokenizer: Tokenizer) -> Tokenizer:
+    if callable(tokenizer) or tokenizer in RULES:
+        return tokenizer
+    if not isinstance(tokenizer, str) or tokenizer.isalpha():
+        raise InvalidArgument(
+            f"there is no tokenizer {tokenizer!r}; give {' or '.join(map(repr, RULES))}, a regular expression or a "
+            f"function from a text to its words.{did_you_mean(str(tokenizer), RULES)}"
+        )
+    try:
+        pl.Series([""]).str.extract_all(tokenizer)
+    except pl.exceptions.PolarsError:
+        raise InvalidArgument(
+            f"{tokenizer!r} is not a regular expression of the kind in use here (Rust's, without look-around)"
+        ) from None
+    return tokenizer
+
+
+class Tokens(NamedTuple):
+    """The words of some rows: all their bytes, where each begins, and which belong to a row."""
+
+    data: Bytes
+    starts: Offsets
+    rows: Offsets
+
+
+def tokenise(text: pl.Series, tokenizer: Tokenizer) -> Tokens:
+    """The words of every row of a string column.
+
+    A word holds no white space, or it could spell another's n-gram: what a regular expression or function gives is
+    split there.
+    """
+    if callable(tokenizer):
+        text = pl.Series([_called(tokenizer, row) for row in text.to_list()], dtype=pl.String)
+    elif tokenizer not in RULES:
+        text = text.str.normalize("NFC").str.extract_all(tokenizer).list.join("\n")
+    return _by_rule(text, word_rule("words" if tokenizer == "words" else "whitespace"))
+
+
+def _called(tokenizer: Callable[[str], Iterable[str]], text: str) -> str:
+    """The words that the caller's function makes of a text, a line for each.
+
+    What it raises may quote the text. Its type alone is told, and outside of the handler, which would keep the rest.
+    """
+    try:
+        returned: Any = tokenizer(text)
+        words = [*returned] if isinstance(returned, Iterable) and not isinstance(returned, str) else None
+    except MemoryError:
+        raise
+    except Exception as error:
+        raised = type(error).__name__
+    else:
+        return _lines(words, type(returned).__name__)
+    raise SourceError(f"the tokenizer raised {raised} on a text")
+
+
+def _lines(words: list[Any] | None, kind: str) -> str:
+    """The words joined by line breaks; anything but strings is refused by its type."""
+    if words is None:
+        raise InvalidArgument(f"the tokenizer returned {kind}; it must return a list of words")
+    other = next((type(word).__name__ for word in words if not isinstance(word, str)), None)
+    if other is not None:
+        raise InvalidArgument(f"the tokenizer returned words of the type {other}; words must be strings")
+    return "\n".join(words)
+
+
+def split_text(text: str, tokenizer: Tokenizer) -> list[str]:
+    """The words of one text, as `tokenise` gives them."""
+    if callable(tokenizer):
+        text = _called(tokenizer, text)
+    elif tokenizer not in RULES:
+        text = "\n".join(pl.Series([text]).str.normalize("NFC").str.extract_all(tokenizer)[0])
+    return word_rule("words" if tokenizer == "words" else "whitespace").split(text)
+
+
+def phrases(entries: pl.Series, rule: TextRule) -> pl.Series:
+    """The item of the text that each string is: its words joined by a space, or null if they are not of one of the sizes."""
+    tokens = tokenise(entries, rule.tokenizer)
+    data = tokens.data.tobytes()
+    words = [data[first:last].decode() for first, last in pairwise(tokens.starts.tolist())]
+    rows = [words[first:last] for first, last in pairwise(tokens.rows.tolist())]
+    items = [" ".join(own) if len(own) in rule.sizes else None for own in rows]
+    return pl.Series(items, dtype=pl.String)
+
+
+def _by_rule(text: pl.Series, rule: WordRule) -> Tokens:
+    offsets, data = bytes_of(text)
+    rows = np.flatnonzero(rows_with(offsets, data, unsettled()))
+    if rows.size:
+        normal = map(rule.normalise, text.gather(rows).to_list())
+        offsets, data = bytes_of(text.scatter(rows, pl.Series([*normal], dtype=pl.String)))
+    return Tokens(*split_rows(offsets, data, rule.classes, rule.lower, rule.removes_urls))
+
+
+class Vocabulary:
+    """The distinct words of a corpus, numbered in the order in which they first appear; private.
+
+    Words are told apart by their 128-bit keyed digests, to which the noise of an item is bound as well.
+    """
+
+    def __init__(self) -> None:
+        self._table = KeyTable(0, words=2)
+        self._parts: list[tuple[Offsets, Bytes]] = []
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    def __repr__(self) -> str:
+        return "Vocabulary(<private>)"
+
+    @property
+    def digests(self) -> Digests:
+        """The digests of all words, in the order of their codes."""
+        return self._table.keys
+
+    def encode(self, tokens: Tokens, digests: Digests) -> Codes:
+        """The codes of these words, which have these digests."""
+        codes = np.empty(len(digests), np.uint32)
+        fresh = self._table.number(digests, codes)
+        self._parts.append(gather_words(tokens.starts, tokens.data, fresh))
+        return codes
+
+    def spelling(self) -> tuple[Offsets, Bytes]:
+        """Where each word begins, and the bytes of all of them."""
+        sizes = [np.diff(starts) for starts, _ in self._parts]
+        starts = np.zeros(len(self) + 1, dtype=np.int64)
+        np.cumsum(np.concatenate([*sizes, np.zeros(0, np.int64)]), out=starts[1:])
+        return starts, np.concatenate([*(data for _, data in self._parts), np.zeros(0, np.uint8)])
+
+
+@dataclass(frozen=True, repr=False)
+class Corpus:
+    """All text as numbers: row r was written by `row_users[r]` and has the words `words[starts[r]:starts[r + 1]]`.
+
+    Users are numbered in the order of their digests, as in `UserSets`. `notes` are for the curator (see `advice`); they
+    depend on the data, and pickles go without them.
+    """
+
+    row_users: Codes
+    starts: Offsets
+    words: Codes
+    vocabulary: Vocabulary
+    user_digests: Digests
+    digest_key: bytes
+    notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return "Corpus(<private>)"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "notes": ()}
+
+
+@discreet
+def read_corpus(
+    source: Any,
+    rule: TextRule,
+    *,
+    user: ColumnNames | None,
+    stream: Stream,
+    drop_nulls: bool = False,
+    format: str | None = None,
+) -> Corpus:
+    """The words of all rows of `source`, split by the rule; a row's text must be a string."""
+    frame, label, user_columns, column = _scan_text(source, rule, user, format)
+    schema = frame.collect_schema()
+    require_types(schema, label)
+    if schema[column] not in (pl.String, pl.Null):
+        raise UnsupportedType(f"column {column!r} of {label} is not text; text= needs a column of strings")
+    if drop_nulls:
+        frame = frame.drop_nulls()
+    users, vocabulary = KeyEncoder(schema, user_columns, stream.digest_key), Vocabulary()
+    seen = UserColumns(user_columns)
+    row_users: list[Codes] = []
+    words: list[Codes] = []
+    lengths: list[NDArray[np.int64]] = []
+    split = partial(_tokens_and_digests, tokenizer=rule.tokenizer, digest_key=stream.digest_key)
+    with ThreadPoolExecutor(2) as pool:
+        for batch in read_batches(frame, label):
+            require_values(batch, label)
+            seen.see(batch)
+            user_codes = pool.submit(users.encode, batch)
+            for tokens, digests in pool.map(
+                split, batch[column].cast(pl.String).to_frame().iter_slices(SLICE_ROWS)
+            ):
+                words.append(vocabulary.encode(tokens, digests))
+                lengths.append(np.diff(tokens.rows))
+            row_users.append(user_codes.result())
+    digests = users.digests()
+    order = digest_order(digests)
+    starts = np.zeros(1 + sum(map(len, lengths)), dtype=np.int64)
+    np.cumsum(np.concatenate([*lengths, np.zeros(0, np.int64)]), out=starts[1:])
+    return Corpus(
+        places(order)[np.concatenate([*row_users, np.zeros(0, np.uint32)])],
+        starts,
+        np.concatenate([*words, np.zeros(0, np.uint32)]),
+        vocabulary,
+        digests.take(order, axis=0),
+        stream.digest_key,
+        () if rule.user_per else seen.notes(users),
+    )
+
+
+def _scan_text(
+    source: Any, rule: TextRule, user: ColumnNames | None, format: str | None
+) -> tuple[pl.LazyFrame, str, list[str], str]:
+    """The needed columns of the source, what errors call it, the columns of a user and that of the text."""
+    if rule.user_per is None:
+        if user is not None and rule.column is None:
+            raise InvalidArgument("no column of text is given; say which it is: text=… (--text)")
+        frame, label, user_columns, (column, *_) = scan_source(source, user, rule.column, format)
+        return frame, label, user_columns, column
+    if user is not None or format is not None:
+        raise InvalidArgument(
+            "user_per= is for plain text files, which have no columns: leave user= and format= out"
+        )
+    paths = [source] if isinstance(source, str | Path) else source
+    if not isinstance(paths, list | tuple) or not all(isinstance(path, str | Path) for path in paths):
+        raise InvalidArgument("user_per= is for plain text files: give a path, a glob or a list of them")
+    return *scan_lines(paths, rule.user_per), [USER], TEXT
+
+
+def _tokens_and_digests(
+    rows: pl.DataFrame, tokenizer: Tokenizer, digest_key: bytes
+) -> tuple[Tokens, Digests]:
+    tokens = tokenise(rows.to_series(), tokenizer)
+    return tokens, digest_bytes(tokens.starts, tokens.data, digest_key)

@@ -1,0 +1,140 @@
+"""Files as sources: paths, globs, folders and standard input, scanned lazily with Polars."""
+
+import io
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import polars as pl
+from polars import selectors as cs
+
+from dpsu.errors import InvalidArgument, SourceError
+from dpsu.hints import did_you_mean
+from dpsu.sources.columns import require_columns
+from dpsu.sources.paths import Found, find_files
+
+FORMATS = {"parquet": "Parquet", "csv": "CSV", "tsv": "TSV", "jsonl": "JSON lines", "ndjson": "JSON lines"}
+STANDARD_INPUT = "-"
+COMPRESSIBLE = {"csv", "tsv", "jsonl", "ndjson"}
+KNOWN_ENDINGS = ".parquet, .csv, .tsv, .jsonl, .ndjson (the last four also with .gz)"
+
+
+def scan_paths(
+    paths: Sequence[str | Path], columns: list[str], format: str | None
+) -> tuple[pl.LazyFrame, str]:
+    """The columns of all files behind `paths`, each file once, and what to call them in an error.
+
+    A path is a file, a folder (read with the keys of its `key=value` parts as columns), a glob, or `-` for
+    standard input. Text has no types: columns of CSV and TSV and the keys of a folder's parts are strings.
+    """
+    if format is not None and format not in FORMATS:
+        raise InvalidArgument(
+            f"there is no format {format!r}; known are {', '.join(FORMATS)}.{did_you_mean(format, FORMATS)}"
+        )
+
+    def is_data(file: Path) -> bool:
+        """Files that start with a dot or underscore are others' notes, not data."""
+        hidden = any(part.startswith((".", "_")) for part in file.parts)
+        return not hidden and (format is not None or _ending(file) in FORMATS)
+
+    named = [path for path in paths if str(path) != STANDARD_INPUT]
+    files = find_files(named, is_data, f"file with one of the endings {KNOWN_ENDINGS}")
+    frames = [_scan_file(file, columns, format or _format_of(file)) for file in files]
+    if len(named) < len(paths):
+        frames.append(_scan_standard_input(columns, format))
+    label = str(paths[0]) if len(paths) == 1 else "the files"
+    if len(frames) == 1:
+        return frames[0], label
+    _require_one_kind(frames, label)
+    return pl.concat(frames, how="vertical_relaxed"), label
+
+
+def _require_one_kind(frames: list[pl.LazyFrame], label: str) -> None:
+    """A column may be wider in one file than in another, but not a number here and a string there."""
+    kinds: dict[str, pl.DataType | str] = {}
+    for frame in frames:
+        for column, dtype in frame.collect_schema().items():
+            kind = "integer" if dtype.is_integer() else dtype
+            if dtype != pl.Null and kinds.setdefault(column, kind) != kind:
+                raise SourceError(f"column {column!r} of {label} has different types in different files")
+
+
+@contextmanager
+def reading(label: str, format: str | None) -> Iterator[None]:
+    """Turn what Polars says about unreadable data into one line: its own words may quote the data."""
+    try:
+        yield
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, UnicodeError):
+        kind = f" as {FORMATS[format]}" if format else ""
+        raise SourceError(
+            f"{label} could not be read{kind}: it is damaged, cut short, not in UTF-8 or another format"
+        ) from None
+
+
+def _scan_standard_input(columns: list[str], format: str | None) -> pl.LazyFrame:
+    if format is None:
+        raise InvalidArgument(
+            f"standard input has no ending; say its format (--format): one of {', '.join(FORMATS)}"
+        )
+    return _select(io.BytesIO(sys.stdin.buffer.read()), columns, format, "standard input")
+
+
+def _ending(path: Path) -> str:
+    endings = [ending.lower().lstrip(".") for ending in path.suffixes[-2:]]
+    if endings and endings[-1] == "gz" and endings[0] in COMPRESSIBLE:
+        return endings[0]
+    return endings[-1] if endings else ""
+
+
+def _format_of(file: Found) -> str:
+    ending = _ending(file.path)
+    if ending not in FORMATS:
+        raise SourceError(
+            f"the ending of {file.label!r} says no known format; known are {KNOWN_ENDINGS}. "
+            "For another ending pass format= (--format)"
+        )
+    return ending
+
+
+def _scan_file(file: Found, columns: list[str], format: str) -> pl.LazyFrame:
+    try:
+        with file.path.open("rb") as opened:
+            start = opened.read(4)
+    except OSError as error:
+        raise SourceError(f"{file.label!r} could not be opened: {error.strerror}") from None
+    # Parquet taken for text has a header of a kind: better to say what it is than which columns it lacks.
+    looks = "Parquet" if start == b"PAR1" else "JSON lines" if start[:1] == b"{" else FORMATS[format]
+    if looks != FORMATS[format]:
+        raise SourceError(
+            f"{file.label!r} is not {FORMATS[format]}: it looks like {looks}; if so, pass format= (--format)"
+        )
+    keys = [part.partition("=")[0] for part in file.keys]
+    return _select(file.path, columns, format, file.label, keys)
+
+
+def _select(
+    source: Path | io.BytesIO, columns: list[str], format: str, label: str, keys: Sequence[str] = ()
+) -> pl.LazyFrame:
+    if FORMATS[format] == "JSON lines" and _is_empty(source):
+        return pl.LazyFrame(schema=dict.fromkeys(columns, pl.Null))
+    with reading(label, format):
+        frame = _scan(source, format, keys)
+        available = frame.collect_schema().names()
+    require_columns(columns, available, label, schema_names=format == "parquet")
+    # Each file has categories of its own; strings are the same in all.
+    return frame.select(columns).with_columns((cs.categorical() | cs.enum()).cast(pl.String))
+
+
+def _scan(source: Path | io.BytesIO, format: str, keys: Sequence[str]) -> pl.LazyFrame:
+    if format == "parquet":
+        schema = dict.fromkeys(keys, pl.String) or None
+        return pl.scan_parquet(source, glob=False, hive_partitioning=bool(keys), hive_schema=schema)
+    if format in ("csv", "tsv"):
+        separator = "," if format == "csv" else "\t"
+        return pl.scan_csv(source, glob=False, separator=separator, infer_schema=False)
+    return pl.scan_ndjson(source, infer_schema_length=None)
+
+
+def _is_empty(source: Path | io.BytesIO) -> bool:
+    return not (source.stat().st_size if isinstance(source, Path) else source.getbuffer().nbytes)

@@ -1,0 +1,89 @@
+"""Frames and Python collections as sources: whatever speaks Arrow, {user: items}, or (user, items) pairs."""
+
+from collections.abc import Iterable, Mapping
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from dpsu.errors import InvalidArgument, SourceError, UnsupportedType
+from dpsu.sources.columns import require_columns
+
+USER, ITEM = "user", "item"
+
+
+def scan_frame(frame: Any, columns: list[str], label: str) -> pl.LazyFrame:
+    """The columns of a Polars frame, or of any other with the Arrow stream interface."""
+    if isinstance(frame, pl.DataFrame | pl.LazyFrame):
+        lazy = frame.lazy()
+        require_columns(columns, lazy.collect_schema().names(), label)
+        return lazy.select(columns)
+    kind = type(frame).__module__.partition(".")[0]
+    if kind in ("pandas", "duckdb", "_duckdb"):
+        # These convert what they hand over: asking for the needed columns alone saves that for the others.
+        require_columns(columns, [str(name) for name in frame.columns], label)
+        frame = frame[columns] if kind == "pandas" else frame.select(*columns)
+    try:
+        converted = pl.DataFrame(frame)
+    except ImportError:
+        raise SourceError(
+            f"a {kind} frame needs pyarrow to be read; install it or pass a Polars frame"
+        ) from None
+    except (TypeError, ValueError, pl.exceptions.PolarsError):
+        raise SourceError(
+            f"{label} could not be converted to Arrow: one of the columns {', '.join(columns)} has values of "
+            "mixed types, or its query failed"
+        ) from None
+    require_columns(columns, converted.columns, label)
+    return converted.lazy().select(columns)
+
+
+def scan_collection(source: Mapping[Any, Iterable[Any]] | Iterable[Any]) -> pl.LazyFrame:
+    """One row for every item of every user; a user who comes twice holds the items of both."""
+    users: list[Any] = []
+    sizes: list[int] = []
+    items: list[Any] = []
+    for user, own in source.items() if isinstance(source, Mapping) else map(_user_and_items, source):
+        if isinstance(own, str | bytes) or not isinstance(own, Iterable):
+            raise InvalidArgument(
+                "the items of a user must be a collection such as a list or a set, not a single value"
+            )
+        held = len(items)
+        items.extend(own)
+        users.append(user)
+        sizes.append(len(items) - held)
+    rows = np.repeat(np.arange(len(users)), sizes)
+    return pl.LazyFrame([column_of(USER, users).gather(rows), column_of(ITEM, items)])
+
+
+def _user_and_items(entry: Any) -> tuple[Any, Any]:
+    if not isinstance(entry, tuple | list) or len(entry) != 2:
+        raise InvalidArgument("an iterable source must give pairs of a user and their items: (user, items)")
+    return entry[0], entry[1]
+
+
+def column_of(name: str, values: list[Any]) -> pl.Series:
+    """The values as one column of one type; Polars would turn some mixtures into others' values."""
+    kinds = {_kind(value_type) for value_type in set(map(type, values))} - {type(None)}
+    if len(kinds) > 1:
+        found = ", ".join(sorted(kind.__name__ for kind in kinds))
+        raise UnsupportedType(f"the {name}s are of several types ({found}); give them all the same one")
+    kind = kinds.pop() if kinds else str
+    if kind is int:
+        values = [None if value is None else int(value) for value in values]
+    try:
+        return pl.Series(name, values, strict=True) if values else pl.Series(name, [], dtype=pl.String)
+    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
+        raise UnsupportedType(
+            f"{name}s of the type {kind.__name__} cannot be read; give strings or 64-bit integers"
+        ) from None
+
+
+def _kind(value_type: type) -> type:
+    if issubclass(value_type, bool):
+        return bool
+    for kind in (str, bytes):
+        if issubclass(value_type, kind):
+            return kind
+    return int if issubclass(value_type, Integral) else value_type

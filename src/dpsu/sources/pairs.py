@@ -1,0 +1,206 @@
+"""read_sets(): from any source to user sets."""
+
+import os
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from queue import SimpleQueue
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from dpsu.errors import InvalidArgument, TooLarge
+from dpsu.randomness.stream import Stream
+from dpsu.sets.csr import Batch, group_by_user
+from dpsu.sets.hash_table import Codes
+from dpsu.sets.keys import KeyEncoder, PairEncoder
+from dpsu.sets.user_sets import Digests, UserSets, digest_order, places
+from dpsu.sources.advice import SAMPLE_ROWS, notes_on
+from dpsu.sources.columns import (
+    ColumnNames,
+    key_columns,
+    require_apart,
+    require_types,
+    require_values,
+)
+from dpsu.sources.discreet import discreet
+from dpsu.sources.files import reading, scan_paths
+from dpsu.sources.frames import ITEM, USER, scan_collection, scan_frame
+
+BATCH_ROWS = 1 << 19
+ENCODERS = 2
+"""So many batches are encoded at a time, each with dictionaries of its own, which are made one in the end."""
+
+MOST_PAIRS = 2**31 - 1
+
+
+class UserColumns:
+    """What is seen of the user columns while batches are read: some rows, and how many rows there are."""
+
+    def __init__(self, columns: list[str]) -> None:
+        self._columns = columns
+        self._sample = pl.DataFrame()
+        self.rows = 0
+
+    def see(self, batch: pl.DataFrame) -> None:
+        """Count the rows of a batch, and keep some of the first one."""
+        if not self.rows:
+            self._sample = batch.select(self._columns).head(SAMPLE_ROWS)
+        self.rows += batch.height
+
+    def notes(self, users: KeyEncoder) -> tuple[str, ...]:
+        """What the curator should know about these columns."""
+        one_row_each = len(users) == self.rows > 1
+        return notes_on(self._sample, one_row_each=one_row_each, counts_up=one_row_each and users.counts_up())
+
+
+@discreet
+def read_sets(
+    source: Any,
+    *,
+    user: ColumnNames | None = None,
+    item: ColumnNames | None = None,
+    stream: Stream,
+    drop_nulls: bool = False,
+    format: str | None = None,
+) -> UserSets:
+    """The sets of all users in `source`; a pair that comes twice counts once.
+
+    `source` is a path, a glob or a list of them (Parquet, CSV, TSV, JSON lines; a folder; "-" with `format`
+    for standard input), a frame with the Arrow stream interface, a mapping {user: items} or an iterable of
+    (user, items). `user` and `item` name the columns, several for a composite key; collections of Python
+    values have none, and their items come back as the column "item". CSV and TSV have no types: their values
+    are read as strings, so that "007" stays what it is, and an empty field is null.
+    """
+    frame, label, user_columns, item_columns = scan_source(source, user, item, format)
+    schema = frame.collect_schema()
+    require_types(schema, label)
+    if drop_nulls:
+        frame = frame.drop_nulls()
+    encoders = [PairEncoder(schema, user_columns, item_columns, stream.digest_key) for _ in range(ENCODERS)]
+    seen = UserColumns(user_columns)
+    _encode(read_batches(frame, label), encoders, label, seen)
+    return _assemble(encoders, seen)
+
+
+def _encode(
+    batches: Iterator[pl.DataFrame], encoders: list[PairEncoder], label: str, seen: UserColumns
+) -> None:
+    """Deal the batches to the encoders, each to the first that is free."""
+    free: SimpleQueue[PairEncoder] = SimpleQueue()
+    for encoder in encoders:
+        free.put(encoder)
+
+    def encode(batch: pl.DataFrame) -> None:
+        encoder = free.get()
+        try:
+            encoder.encode(batch)
+        finally:
+            free.put(encoder)
+
+    running: deque[Future[None]] = deque()
+    with ThreadPoolExecutor(len(encoders)) as pool:
+        for batch in batches:
+            require_values(batch, label)
+            seen.see(batch)
+            if seen.rows > MOST_PAIRS:
+                raise TooLarge(f"{label} has more than 2^31 rows; the Spark engine takes data of that size")
+            running.append(pool.submit(encode, batch))
+            if len(running) > len(encoders):  # batches that wait are memory
+                running.popleft().result()
+        for last in running:
+            last.result()
+
+
+def scan_source(
+    source: Any, user: ColumnNames | None, item: ColumnNames | None, format: str | None
+) -> tuple[pl.LazyFrame, str, list[str], list[str]]:
+    """The needed columns of the source, what errors call it, and the columns of a user and of an item."""
+    paths = _paths(source)
+    if format is not None and not paths:
+        raise InvalidArgument("format= is for files and standard input; this source is neither")
+    is_frame = hasattr(source, "__arrow_c_stream__") or isinstance(source, pl.LazyFrame)
+    if not paths and not is_frame:
+        if user is not None or item is not None:
+            raise InvalidArgument("collections of Python values have no columns: leave user= and item= out")
+        if not isinstance(source, Iterable):
+            raise InvalidArgument(
+                f"cannot read users and items from {type(source).__name__!r}: give a path, a frame that "
+                "speaks Arrow, a mapping {user: items} or pairs (user, items)"
+            )
+        return scan_collection(source), "the source", [USER], [ITEM]
+    user_columns, item_columns = key_columns(user, "user"), key_columns(item, "item")
+    require_apart(user_columns, item_columns)
+    columns = list(dict.fromkeys(user_columns + item_columns))
+    if paths:
+        return *scan_paths(paths, columns, format), user_columns, item_columns
+    label = "the frame"
+    with reading(label, None):
+        return scan_frame(source, columns, label), label, user_columns, item_columns
+
+
+def _paths(source: Any) -> list[str]:
+    """The paths that the source consists of, or none if it is something else."""
+    if isinstance(source, str | os.PathLike):
+        return [os.fspath(source)]
+    if isinstance(source, list | tuple) and all(isinstance(entry, str | os.PathLike) for entry in source):
+        return [os.fspath(entry) for entry in source]
+    return []
+
+
+def read_batches(frame: pl.LazyFrame, label: str) -> Iterator[pl.DataFrame]:
+    """The frame in batches, in no particular order; its rows are never in memory all at once."""
+    batches = frame.collect_batches(chunk_size=BATCH_ROWS, maintain_order=False)
+    while True:
+        with reading(label, None):
+            batch = next(batches, None)
+        if batch is None:
+            return
+        yield batch
+
+
+@dataclass(frozen=True)
+class _Keys:
+    """All users, or all items, in the order of their digests; `places` has for every encoder where its codes stand there."""
+
+    digests: Digests
+    order: NDArray[np.int64]
+    places: list[Codes]
+
+
+def _unite(encoders: list[KeyEncoder]) -> _Keys:
+    """Make all keys those of the first encoder; the others go, for dictionaries are memory."""
+    first = encoders[0]
+    codes = [first.absorb(encoders.pop(1)) for _ in encoders[1:]]
+    digests = first.digests()
+    order = digest_order(digests)
+    ranks = places(order)
+    return _Keys(digests, order, [ranks, *(ranks.take(own) for own in codes)])
+
+
+def _assemble(encoders: list[PairEncoder], seen: UserColumns) -> UserSets:
+    """Sort the pairs into rows, by the digests of their users and items; `encoders` is emptied to spare memory."""
+    pairs = [encoder.pairs for encoder in encoders]
+    user_names, item_names = [encoder.users for encoder in encoders], [encoder.items for encoder in encoders]
+    encoders.clear()
+    with ThreadPoolExecutor(2) as pool:
+        users, items = pool.map(_unite, (user_names, item_names))
+    notes = seen.notes(user_names[0])
+    user_names.clear()
+    batches = []
+    for own_pairs, *own_places in zip(pairs, users.places, items.places, strict=True):
+        batches += [Batch(*codes, *own_places) for codes in own_pairs]
+        own_pairs.clear()
+    indptr, row_items, found = group_by_user(batches, len(users.order), len(items.order))
+    item_order = items.order[found]
+    return UserSets(
+        indptr,
+        row_items,
+        users.digests.take(users.order, axis=0),
+        items.digests.take(item_order, axis=0),
+        item_names[0].names(item_order),
+        notes,
+    )
