@@ -18,7 +18,7 @@ from dpsu.stream import Stream
 
 PICTURE = Path(__file__).parents[1] / "docs" / "images" / "shakespeare.png"
 EPSILONS = (1, 3, 10)
-DELTA = 1e-5
+DELTA = 5e-6
 K = 20
 
 

@@ -1,17 +1,62 @@
-"""Every statement that a release makes while the tests run must be one that `dpsu verify` accepts.
+"""What holds in all tests: randomness repeats from run to run, and `dpsu verify` accepts what releases state.
 
-Statements that tests build themselves, to be rejected, are none of them.
+Statements that tests build themselves, to be rejected, are not among these.
 """
 
-from collections.abc import Callable, Iterator
+import os
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
+from importlib.util import find_spec
 from typing import Any
 
 import pytest
 
 import dpsu.run
 from dpsu.statement import Statement
+from dpsu.stream import Stream
 from dpsu.verify import verify
+from fixed_keys import REAL, keys_of, next_stream
+
+EXPLORES = os.environ.get("DPSU_HOSTILE") == "long"
+"""The long fuzzing looks at new examples in every run; all other runs look at the same ones."""
+
+if find_spec("hypothesis"):  # the environment of the Spark tests has none
+    from hypothesis import HealthCheck, settings
+
+    # No limits on time: a busy machine must not fail a test.
+    untimed: Any = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+    settings.register_profile("repeats", derandomize=True, **untimed)
+    settings.register_profile("explores", print_blob=True, **untimed)
+    settings.load_profile("explores" if EXPLORES else "repeats")
+
+
+def pytest_report_header() -> str:
+    examples = "new in every run" if EXPLORES else "the same in every run"
+    return f"keys of releases: the same in every run; examples of hypothesis: {examples}"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "real_keys: the test is about keys of the operating system")
+    patch = pytest.MonkeyPatch()
+    patch.setattr(Stream, "fresh", classmethod(next_stream))
+    config.add_cleanup(patch.undo)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
+    with keys_of(REAL if item.get_closest_marker("real_keys") else item.nodeid):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(
+    fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
+) -> Generator[None, Any, Any]:
+    """A fixture that several tests share has keys of its own, whichever test comes first."""
+    if fixturedef.scope == "function":
+        return (yield)
+    with keys_of(f"{fixturedef.baseid}::{fixturedef.argname} {request.param_index}"):
+        return (yield)
 
 
 class Stated:

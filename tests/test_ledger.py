@@ -1,19 +1,23 @@
 """The ledger adds up tightly, refuses at its cap, cannot be rewritten, and takes many writers."""
 
+import hashlib
 import json
 import math
 import multiprocessing
 import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import dpsu
-from dpsu.errors import InvalidArgument, LedgerError
+from dpsu.errors import InvalidArgument, LedgerError, SourceError
 from dpsu.ledger import total_delta, total_epsilon
 from dpsu.privacy.gaussian import delta_gaussian
-from dpsu.statement import Statement
+from dpsu.statement import SCHEMA_1, Statement
 from statements import statement_of
 from test_cli import dpsu as command
 
@@ -106,6 +110,140 @@ def test_a_ledger_is_opened_only_if_it_is_there_and_is_one(tmp_path: Path) -> No
 def test_a_cap_must_be_one(tmp_path: Path, cap: tuple[float, float]) -> None:
     with pytest.raises(InvalidArgument, match="a cap needs"):
         dpsu.Ledger(tmp_path / "spent.db", epsilon=cap[0], delta=cap[1])
+
+
+TEXTS = {n: ["to be or not to be"] for n in range(400)}
+
+
+def _spends(ledger: Path, progress: Callable[[str], None]) -> dict[str, Callable[[], Any]]:
+    """Every verb that spends privacy, at an epsilon that the ledger has no room for."""
+    how: dict[str, Any] = {"epsilon": 3.0, "delta": 1e-6, "ledger": ledger, "progress": progress}
+    return {
+        "release": lambda: dpsu.release(DATA, **how),
+        "ngrams": lambda: dpsu.ngrams(TEXTS, **how),
+        "tune": lambda: dpsu.tune(DATA, settings=[{"max_items": 2}, {"max_items": 5}], **how),
+    }
+
+
+@pytest.mark.parametrize("verb", ["release", "ngrams", "tune"])
+def test_no_verb_reads_data_that_the_ledger_has_no_room_for(tmp_path: Path, verb: str) -> None:
+    dpsu.Ledger(tmp_path / "spent.db", epsilon=1.0, delta=2e-6)
+    stages: list[str] = []
+    with pytest.raises(LedgerError, match="would pass the cap"):
+        _spends(tmp_path / "spent.db", stages.append)[verb]()
+    assert "reading" not in stages
+
+
+@pytest.mark.parametrize("verb", ["release", "ngrams", "tune"])
+@pytest.mark.parametrize("trouble", [ArithmeticError, KeyboardInterrupt, MemoryError])
+def test_a_run_that_fails_while_selecting_counts(
+    tmp_path: Path, verb: str, trouble: type[BaseException], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether and how a mechanism fails may depend on the data."""
+    ledger = dpsu.Ledger(tmp_path / "spent.db", epsilon=10.0, delta=2e-6)
+
+    def fail(*args: Any, **how: Any) -> Any:
+        raise trouble
+
+    monkeypatch.setattr("dpsu.engines.local.LocalEngine.weigh", fail)
+    with pytest.raises(trouble):
+        _spends(tmp_path / "spent.db", lambda stage: None)[verb]()
+    (entry,) = ledger.entries()
+    assert (entry.epsilon, entry.statement) == (3.0, None)
+
+
+def test_a_run_that_fails_while_reading_does_not_count(tmp_path: Path) -> None:
+    ledger = dpsu.Ledger(tmp_path / "spent.db", epsilon=10.0, delta=2e-6)
+    with pytest.raises(SourceError):
+        dpsu.release(tmp_path / "absent.csv", user="u", item="i", epsilon=3.0, delta=1e-6, ledger=ledger)
+    assert ledger.entries() == []
+
+
+@pytest.mark.parametrize("verb", ["release", "ngrams", "tune"])
+def test_a_run_that_releases_nothing_counts_before_it_says_so(tmp_path: Path, verb: str) -> None:
+    """An empty release is a warning, and warnings may be errors."""
+    ledger = dpsu.Ledger(tmp_path / "spent.db", epsilon=10.0, delta=2e-6)
+    how: dict[str, Any] = {"epsilon": 3.0, "delta": 1e-6, "ledger": ledger}
+    calls = {
+        "release": lambda: dpsu.release({1: ["a"]}, **how),
+        "ngrams": lambda: dpsu.ngrams({1: ["a"]}, **how),
+        "tune": lambda: dpsu.tune({1: ["a"]}, settings=[{"max_items": 2}, {"max_items": 5}], **how),
+    }
+    # One user's only item comes out with a chance of 1e-6 at most; the key is fixed, so that it never does.
+    with pytest.raises(dpsu.EmptyRelease):
+        calls[verb]()
+    (entry,) = ledger.entries()
+    assert entry.statement is not None
+
+
+def test_tuning_is_recorded_as_one_release(tmp_path: Path) -> None:
+    ledger = dpsu.Ledger(tmp_path / "spent.db", epsilon=4.0, delta=2e-6)
+    tuned = dpsu.tune(
+        DATA, settings=[{"max_items": 2}, {"max_items": 5}], epsilon=3.0, delta=1e-6, ledger=ledger, title="t"
+    )
+    (entry,) = ledger.entries()
+    assert (entry.statement, entry.purpose) == (tuned.release.statement, "t")
+    assert ledger.epsilon_left() == pytest.approx(1.0)
+
+
+def test_a_saved_release_tells_the_ledger_where_it_is(tmp_path: Path) -> None:
+    ledger = dpsu.Ledger(tmp_path / "spent.db", epsilon=4.0, delta=2e-6)
+    dpsu.release(DATA, epsilon=3.0, delta=1e-6, ledger=ledger).save(tmp_path / "items.csv")
+    assert [entry.output for entry in ledger.entries()] == ["items.csv"]
+
+
+def test_what_others_spent_is_recorded(tmp_path: Path) -> None:
+    ledger = dpsu.Ledger(tmp_path / "spent.db", epsilon=4.0, delta=2e-6)
+    ledger.record_spending(1.5, 0.0, "another tool's histogram")
+    ledger.record(promise(1.0, 1e-6, "policy-laplace"), purpose="from a partner")
+    assert [entry.purpose for entry in ledger.entries()] == ["another tool's histogram", "from a partner"]
+    assert ledger.epsilon_spent() == pytest.approx(2.5)
+    with pytest.raises(LedgerError, match="would pass the cap"):
+        ledger.record_spending(1.6, 0.0, "too much")
+    with pytest.raises(LedgerError, match="rejected"):
+        ledger.record(replace(promise(1.0, 1e-6), delta=1e-7))
+    for wrong in ((0.0, 1e-6), (1.0, 1.0), (math.nan, 0.0), (1.0, -1e-9), (True, 0.0)):
+        with pytest.raises(InvalidArgument, match="a spending needs"):
+            ledger.record_spending(*wrong, "p")
+    with pytest.raises(InvalidArgument, match="say what"):
+        ledger.record_spending(1.0, 0.0, " ")
+
+
+def test_a_lifted_cap_is_found_out(tmp_path: Path) -> None:
+    path = tmp_path / "spent.db"
+    dpsu.Ledger(path, epsilon=1.0, delta=1e-6)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("REPLACE INTO cap (rowid, form, epsilon, delta) VALUES (1, 2, 99, 0.5)")
+        connection.commit()
+    with pytest.raises(LedgerError, match="was altered"):
+        dpsu.Ledger(path)
+
+
+TABLES_OF_0_1 = """
+CREATE TABLE cap (form INTEGER NOT NULL, epsilon REAL NOT NULL, delta REAL NOT NULL);
+CREATE TABLE releases (number INTEGER PRIMARY KEY, at TEXT NOT NULL, statement TEXT NOT NULL, chain TEXT NOT NULL);
+CREATE TRIGGER cap_stays BEFORE UPDATE ON cap BEGIN SELECT RAISE(ABORT, 'the cap is fixed'); END;
+INSERT INTO cap VALUES (1, 4.0, 1e-5);
+"""
+
+
+def test_a_ledger_of_0_1_opens_and_its_cap_is_sealed_at_the_first_write(tmp_path: Path) -> None:
+    path, at = tmp_path / "spent.db", "2026-01-01T00:00:00+00:00"
+    text = replace(promise(1.0, 1e-6), schema=SCHEMA_1, version="0.1.0").to_json()
+    chain = hashlib.sha256(f"\n{at}\n{text}".encode()).hexdigest()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(TABLES_OF_0_1)
+        connection.execute("INSERT INTO releases VALUES (1, ?, ?, ?)", (at, text, chain))
+        connection.commit()
+    ledger = dpsu.Ledger(path)
+    assert (ledger.epsilon, ledger.delta, len(ledger.entries())) == (4.0, 1e-5, 1)
+    ledger.record(promise(1.0, 1e-6))
+    assert [entry.number for entry in dpsu.Ledger(path).entries()] == [1, 2]
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("REPLACE INTO cap (rowid, form, epsilon, delta) VALUES (1, 1, 99, 0.5)")
+        connection.commit()
+    with pytest.raises(LedgerError, match="was altered"):
+        dpsu.Ledger(path)
 
 
 def test_the_past_stays(tmp_path: Path) -> None:

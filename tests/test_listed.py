@@ -1,6 +1,7 @@
 """Public items, excluded items and counts."""
 
 import datetime
+import hashlib
 import warnings
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,10 @@ from dpsu.algorithms import find
 from dpsu.algorithms.counts import share_with_counts
 from dpsu.algorithms.request import Request
 from dpsu.errors import InvalidArgument, SourceError
+from dpsu.listed import NO_ITEM, RESPELT, read_lists
+from dpsu.sets import text_rule
 from dpsu.testing import seeded
+from leaks import SECRET, told
 
 PRIVACY = {"epsilon": 3.0, "delta": 1e-6}
 DATA = {n: ["and", "of", "the"] for n in range(500)}
@@ -109,6 +113,156 @@ def test_lists_may_be_files(tmp_path: Path, name: str) -> None:
 def test_lists_that_make_no_sense_are_refused(arguments: Any, kind: type[Exception], message: str) -> None:
     with pytest.raises(kind, match=message):
         dpsu.release(DATA, **PRIVACY, max_items=3, **arguments)
+
+
+TEXT = {n: ["The cat sat, and the DOG barked"] for n in range(500)}
+
+
+@pytest.mark.parametrize("listed", [["The", "DOG "], ["the", "dog"], pl.DataFrame({"word": ["THE", "dog"]})])
+def test_lists_of_words_go_through_the_tokenizer(listed: Any) -> None:
+    with seeded(1):
+        excluded = dpsu.release(TEXT, text=True, **PRIVACY, max_items=10, exclude=listed)
+    assert excluded.items == ["and", "barked", "cat", "sat"]
+    with seeded(1):
+        public = dpsu.release({1: ["none"]}, text=True, **PRIVACY, public_items=listed)
+    assert public.items == ["dog", "the"]
+
+
+def test_lists_of_ngrams_go_through_the_tokenizer() -> None:
+    listed = {"ngrams": (1, 2), "exclude": ["The  cat!", "Barked"], "public_items": ["New-York"]}
+    with seeded(1):
+        release = dpsu.release(TEXT, text=True, **PRIVACY, max_items=20, **listed)  # type: ignore[arg-type]
+    assert "the cat" not in release
+    assert "barked" not in release
+    assert {"cat", "cat sat", "new york"} <= set(release)
+
+
+def test_a_tokenizer_of_the_callers_makes_the_items() -> None:
+    def tokenizer(text: str) -> list[str]:
+        return [word[:3] for word in text.upper().split()]
+
+    with seeded(1):
+        release = dpsu.release(
+            TEXT, text=True, tokenizer=tokenizer, **PRIVACY, max_items=10, exclude=["barking"]
+        )
+    assert release.items == ["AND", "CAT", "DOG", "SAT", "THE"]
+
+
+@pytest.mark.parametrize("entry", ["two words", "", "?!", "don't", None])
+def test_an_entry_that_cannot_be_a_word_is_refused_in_exclude_and_left_out_of_public_items(
+    entry: Any,
+) -> None:
+    listed = ["cat", "dog", entry]
+    rule = text_rule(True)
+    with pytest.raises(InvalidArgument, match="entry 3 of exclude") as caught:
+        read_lists(None, listed, rule)
+    assert not entry or entry not in told(caught.value)
+    read = read_lists(listed, None, rule)
+    assert read.notes == (NO_ITEM,)
+    assert read.public is not None
+    assert read.public.to_series().to_list() == ["cat", "dog"]
+
+
+def test_notes_on_public_items() -> None:
+    assert read_lists(["cat", "dog"], ["The"], text_rule(True)).notes == ()
+    assert read_lists(["cat", "The"], None, text_rule(True)).notes == (RESPELT,)
+    assert read_lists(["The", "a b"], None, text_rule(True)).notes == (RESPELT, NO_ITEM)
+    assert read_lists(["The", "a b"], None, text_rule(True, ngrams=2)).notes == (NO_ITEM,)
+    assert read_lists(["The", "a b"], None, None).notes == ()
+
+
+@pytest.mark.parametrize("listed", [[1, 2], [("a", "b")], pl.DataFrame({"a": ["x"], "b": ["y"]})])
+def test_lists_for_text_are_strings(listed: Any) -> None:
+    for lists in ((listed, None), (None, listed)):
+        with pytest.raises(InvalidArgument, match="one column of strings"):
+            read_lists(*lists, text_rule(True))
+
+
+def raises(text: str) -> list[str]:
+    raise ValueError(text)
+
+
+@pytest.mark.parametrize(
+    ("data", "arguments", "place"),
+    [
+        ({n: [n % 3] for n in range(500)}, {"exclude": ["1", SECRET]}, "entry 2 of exclude"),
+        ({n: [n % 3] for n in range(500)}, {"public_items": [SECRET]}, "entry 1 of public_items"),
+        ({n: [n % 3] for n in range(500)}, {"exclude": [1.5]}, "float64"),
+        ({n: [n % 3] for n in range(500)}, {"exclude": pl.Series([[SECRET]])}, "list"),
+        (DATA, {"exclude": ["a", SECRET.encode(), 3]}, "exclude"),
+        (DATA, {"public_items": ["a", (SECRET, "b"), 3]}, "public_items"),
+        (DATA, {"public_items": [f"{SECRET}\ud800"]}, "public_items"),
+        (TEXT, {"text": True, "tokenizer": raises, "exclude": [SECRET]}, "the tokenizer raised ValueError"),
+    ],
+)
+def test_refusals_of_lists_name_places_and_quote_nothing(data: Any, arguments: Any, place: str) -> None:
+    with pytest.raises(dpsu.DpsuError, match=place) as caught:
+        dpsu.release(data, **PRIVACY, **arguments)
+    assert SECRET not in told(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("list.txt", f"{SECRET}\ncaf\xe9\n".encode("latin-1")),
+        ("list.csv", f"item\n{SECRET},{SECRET},{SECRET}\n".encode()),
+        ("list.jsonl", f'{{"item": "{SECRET}'.encode()),
+        ("list.parquet", SECRET.encode()),
+    ],
+)
+def test_damaged_lists_are_refused_without_a_word_of_them(tmp_path: Path, name: str, content: bytes) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(SourceError, match="cannot read the items") as caught:
+        dpsu.release(DATA, **PRIVACY, exclude=tmp_path / name)
+    assert SECRET not in told(caught.value)
+
+
+def test_digests_are_those_of_the_distinct_items_in_their_canonical_form(tmp_path: Path) -> None:
+    (tmp_path / "list.csv").write_text('item\nb\n"ä ""x"""\nb\n')
+    listed = read_lists(tmp_path / "list.csv", ['ä "x"', "b"], None)
+    form = '[[["string","b"]],[["string","ä \\"x\\""]]]'.encode()
+    assert listed.public_count == listed.excluded_count == 2
+    assert listed.public_sha256 == hashlib.sha256(form).hexdigest()
+    assert listed.excluded_sha256(b"salt") == hashlib.sha256(b"salt" + form).hexdigest()
+    composite = read_lists([("fr", 7), ("de", 10), ("fr", 7)], None, None)
+    form = b'[[["string","de"],["integer","10"]],[["string","fr"],["integer","7"]]]'
+    assert composite.public_sha256 == hashlib.sha256(form).hexdigest()
+    assert (
+        read_lists(pl.Series([7], dtype=pl.UInt8), None, None).public_sha256
+        == read_lists([7], [], None).public_sha256
+    )
+    assert read_lists(["7"], None, None).public_sha256 != read_lists([7], None, None).public_sha256
+
+
+def test_digests_are_those_of_what_the_tokenizer_makes() -> None:
+    rule = text_rule(True)
+    given, plain = read_lists(["The", "CAT"], ["Dog"], rule), read_lists(["cat", "the", "the"], ["dog"], rule)
+    assert given.public_sha256 == plain.public_sha256
+    assert given.excluded_sha256(b"") == plain.excluded_sha256(b"")
+    assert given.excluded_sha256(b"a") != given.excluded_sha256(b"b")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        True,
+        b"\xff",
+        datetime.date(2020, 1, 2),
+        datetime.timedelta(seconds=1),
+        datetime.datetime(2020, 1, 2, 3),
+    ],
+)
+def test_items_of_every_type_have_a_digest(value: Any) -> None:
+    listed = read_lists([value, value], None, None)
+    assert listed.public_count == 1
+    assert listed.public_sha256 != read_lists([str(value)], None, None).public_sha256
+
+
+def test_no_list_has_no_digest_and_an_empty_one_has() -> None:
+    assert read_lists(None, None, None).public_sha256 is None
+    assert read_lists(None, None, None).excluded_sha256(b"") is None
+    assert read_lists([], None, text_rule(True)).public_sha256 == hashlib.sha256(b"[]").hexdigest()
+    assert read_lists([], None, None).public_count == 0
 
 
 @pytest.mark.parametrize("algorithm", PRIVATE)

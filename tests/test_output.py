@@ -1,13 +1,15 @@
 """Files appear whole or not at all."""
 
 import os
+import secrets
+from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 from dpsu.errors import InvalidArgument, OutputError
-from dpsu.output import check_writable, write_frame
+from dpsu.output import check_writable, replacing, write_frame
 
 FRAME = pl.DataFrame({"word": ["a b", 'quote"d', "ünï"]})
 
@@ -26,7 +28,39 @@ def test_every_ending_round_trips(tmp_path: Path, ending: str) -> None:
     }
     assert readers[ending](target).equals(FRAME)
     assert [path.name for path in tmp_path.iterdir()] == [target.name]
-    assert target.stat().st_mode & 0o777 == 0o666 & ~_current_umask()
+
+
+@pytest.fixture(params=[0o022, 0o077, 0o002])
+def umask(request: pytest.FixtureRequest) -> Iterator[int]:
+    before = os.umask(request.param)
+    yield request.param
+    os.umask(before)
+
+
+def test_new_files_get_the_mode_of_the_umask_which_is_left_alone(
+    tmp_path: Path, umask: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The umask belongs to the whole process: other threads make files meanwhile."""
+    touched: list[int] = []
+    with monkeypatch.context() as watched:
+        watched.setattr(os, "umask", touched.append)
+        with replacing(tmp_path / "out.csv") as file:
+            file.write(b"new")
+            modes = {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()}
+    assert touched == []
+    assert modes == {0o666 & ~umask}, "the file had another mode while it was written"
+    assert (tmp_path / "out.csv").stat().st_mode & 0o777 == 0o666 & ~umask
+
+
+def test_a_name_that_is_taken_is_not_written_through(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody who guesses the temporary name cannot lead the output elsewhere."""
+    elsewhere = tmp_path / "elsewhere"
+    monkeypatch.setattr(secrets, "token_hex", lambda _: "guessed")
+    (tmp_path / ".out.csv.guessed").symlink_to(elsewhere)
+    with pytest.raises(OutputError, match="File exists"), replacing(tmp_path / "out.csv"):
+        pass
+    assert not elsewhere.exists()
+    assert (tmp_path / ".out.csv.guessed").is_symlink()
 
 
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(
@@ -57,9 +91,3 @@ def test_wrong_targets_are_refused_early(tmp_path: Path) -> None:
     with pytest.raises(InvalidArgument, match="one column"):
         write_frame(two, tmp_path / "out.txt")
     assert not (tmp_path / "out.txt").exists()
-
-
-def _current_umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -3,22 +3,26 @@
 import json
 import re
 from dataclasses import replace
+from html import escape
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 import dpsu
+from dpsu.privacy.loss import chance_above
 from dpsu.report.html import page, plan_of
 from dpsu.statement import Statement
+from example_policies import weighted_l2
 from test_cli import dpsu as command
 
 DATA = {n: ["a", "b", "c"] for n in range(400)}
 PRIVATE = [row["name"] for row in dpsu.algorithms().iter_rows(named=True) if row["private"]]
 
 
-def statement_of(algorithm: str, **options: object) -> Statement:
+def statement_of(algorithm: Any, **options: object) -> Statement:
     items = 1 if algorithm == "optimal-single" else 3
     made = dpsu.release(
         DATA, epsilon=2.0, delta=1e-6, max_items=items, algorithm=algorithm, **options
@@ -77,9 +81,59 @@ def test_counts_policies_and_own_constants_find_their_plan() -> None:
 def test_a_curve_is_left_out_where_the_statement_does_not_tell_it() -> None:
     statement = statement_of("weighted-gaussian")
     other = replace(statement, parameters={**statement.parameters, "sigma": 99.0})
-    assert plan_of(other) is None
-    assert "<svg" not in page(other)
-    assert "<svg" not in page(replace(statement, algorithm="levels of something"))
+    own = statement_of(dpsu.Policy(weighted_l2, norm=2, name="weighted-gaussian"))
+    assert own.algorithm == "own-policy"
+    for told in (
+        other,
+        own,
+        replace(statement, algorithm="levels of something"),
+        replace(statement, max_items=0),
+        replace(statement_of("focused-gaussian"), parameters={}),
+    ):
+        assert plan_of(told) is None
+        assert "<svg" not in page(told)
+
+
+def test_delta_is_not_the_chance_that_the_bound_fails() -> None:
+    """A page gives the chance of a larger loss by the numbers of the release, and none where none follows."""
+    gaussian, laplace = statement_of("weighted-gaussian"), statement_of("weighted-laplace")
+    assert gaussian.budget is not None
+    chance = chance_above(2.0, epsilon=2.0, delta=1e-6, budget=gaussian.budget)
+    assert chance > 20e-6
+    assert f"one in {round(1 / chance):,}<" in page(gaussian)
+    assert "no bound" not in page(gaussian)
+    assert "no bound" in page(laplace)
+    assert "one in 500,000<" in page(laplace)  # twice the factor: delta / (1 - 1/2)
+
+
+def test_levels_have_a_page() -> None:
+    texts = {n: ["a b c"] for n in range(400)}
+    made = dpsu.ngrams(texts, epsilon=4.0, delta=1e-6, longest=2, title="Phrases <of> all").statement
+    assert made is not None
+    assert plan_of(made) is None
+    shown = page(made, released=3)
+    assert '<th scope="row">level 2</th>' in shown
+    assert "<h1>Phrases &lt;of&gt; all</h1>" in shown
+    assert "<svg" not in shown
+    outline = Outline()
+    outline.feed(shown)
+    assert outline.open == []
+
+
+def test_the_page_says_what_the_release_is_about() -> None:
+    frame = pl.DataFrame({"author": range(400), "word": ["a"] * 400})
+    made = dpsu.release(
+        frame, user="author", item="word", epsilon=2.0, delta=1e-6, note="a note", check_user=False
+    ).statement
+    assert made is not None
+    assert made.date
+    listed = {"exclude": {"items": 12, "sha256": "abc"}}
+    shown = page(replace(made, lists=listed))
+    for told in (made.date, "&#x27;author&#x27;", "&#x27;word&#x27;", "a note", "items 12; sha256 abc"):
+        assert f"{told}</td>" in shown
+    assert all(escape(claim) in shown for claim in made.rests_on)
+    old = replace(made, schema="dpsu-statement/1", data=None, lists=None, date=None, title=None, note=None)
+    assert "(2, 1e-06)-differentially private" in page(old)
 
 
 @pytest.mark.parametrize("way", ["part", "selection"])
@@ -105,10 +159,28 @@ def test_whatever_a_statement_holds_is_shown_as_text() -> None:
     evil = "<img src=x onerror=alert(1)>$title${verify}</code>"
     statement = statement_of("weighted-gaussian")
     made = page(
-        replace(statement, unit=evil, proof=evil, noise_source=evil, not_covered=(evil,), rests_on=(evil,))
+        replace(
+            statement,
+            unit=evil,
+            proof=evil,
+            noise_source=evil,
+            not_covered=(evil,),
+            rests_on=(evil,),
+            title=evil,
+            note=evil,
+            date=evil,
+            data={
+                "form": "columns",
+                "user": [evil],
+                "text": evil,
+                "ngrams": [1],
+                "tokenizer": {"kind": evil, "name": evil},
+            },
+            lists={evil: {evil: evil}},
+        )
     )
     assert "<img" not in made
-    assert made.count("&lt;img src=x") >= 5
+    assert made.count("&lt;img src=x") >= 15
     outline = Outline()
     outline.feed(made)
     assert outline.open == []
@@ -133,7 +205,12 @@ def test_the_command(tmp_path: Path) -> None:
     assert verified.returncode == 0, verified.stdout
     assert b"VERIFIED" in verified.stdout
     paths["out.csv"].write_text("i\nb\n")
-    assert command("verify", paths["statement.json"], "--released", paths["out.csv"]).returncode == 1
+    assert command("verify", paths["statement.json"], "--released", paths["out.csv"]).returncode == 3
     nonsense = command("report", source, "-o", paths["again.html"])
     assert nonsense.returncode == 1
     assert nonsense.stderr.count(b"\n") == 1
+    odd = {**json.loads(paths["statement.json"].read_text()), "epsilon": "one"}
+    paths["statement.json"].write_text(json.dumps(odd))
+    malformed = command("report", paths["statement.json"], "-o", paths["again.html"])
+    assert malformed.returncode == 1
+    assert malformed.stderr.count(b"\n") == 1

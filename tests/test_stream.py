@@ -228,6 +228,7 @@ def test_the_key_is_never_shown_but_travels():
     assert pickle.loads(pickle.dumps(stream)) == stream
 
 
+@pytest.mark.real_keys
 def test_streams_are_fresh_and_unseeded_outside_tests():
     first, second = open_stream(), open_stream()
     assert first.key != second.key

@@ -1,8 +1,9 @@
 """Compiled loops over user sets: arrays in, arrays out.
 
 A user's row is `items[indptr[user]:indptr[user + 1]]`, item numbers without repeats in the order of the items' digests.
-Rules for weights add integers, so sums are exact and neither threads nor the order of users can change them. They are told
-how many `users` there are, and get room for one row, `shares`.
+Rules for weights add integers, so sums are exact and neither threads nor the order of users can change them. No sum leaves
+64 bits: a weight has at most 2^30 units, the local engine and each part on Spark at most 2^31 pairs, and Spark's sums of
+parts stop at 2^62. Rules are told how many `users` there are, and get room for one row, `shares`.
 """
 
 import math
@@ -213,7 +214,7 @@ def l1_descent(indptr: Ints, items: Codes, order: Ints, cutoff: int, budget: int
         for k in range(row.size):
             gap = cutoff - weights[row[k]]
             gaps[k] = gap
-            distance += gap
+            distance += min(gap, budget + 1)  # whole gaps could sum to more than 64 bits hold
         level, rest = cutoff, 0
         if distance > budget:
             level, rest = common_level(gaps, budget)
@@ -243,7 +244,10 @@ def common_level(gaps: Ints, budget: int) -> tuple[int, int]:
 
 @formula
 def divided(whole: int, parts: int) -> int:
-    """whole // parts for numbers below 2^52, exact in floats and several times faster than dividing integers."""
+    """whole // parts for numbers below 2^52, exact in floats and several times faster than dividing integers.
+
+    `whole` is a part of one budget here, so at most 2^30.
+    """
     return int(np.float64(whole) / np.float64(parts))
 
 

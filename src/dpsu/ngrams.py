@@ -4,10 +4,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from dpsu.algorithms.counts import CountingTerms
 from dpsu.algorithms.levels import LevelsJob, Method, plan_levels
 from dpsu.algorithms.request import DEFAULT_MAX_ITEMS, Request
 from dpsu.engines import engine_for
 from dpsu.ledger import Ledger
+from dpsu.listed import read_lists
 from dpsu.result import Release
 from dpsu.run import Terms, run
 from dpsu.sets import ColumnNames, Tokenizer, UserPer
@@ -29,6 +31,9 @@ def ngrams(
     user_per: UserPer | None = None,
     drop_nulls: bool = False,
     format: str | None = None,
+    public_items: Any = None,
+    exclude: Any = None,
+    counts: bool = False,
     ledger: Ledger | str | Path | None = None,
     title: str | None = None,
     note: str | None = None,
@@ -42,7 +47,10 @@ def ngrams(
     given. With the method "dpne" the levels above the first also release some n-grams that nobody wrote, made of
     released parts; "focused-gaussian" does not. The source and the other arguments are those of `release`.
     """
-    levels = plan_levels(Request(epsilon, delta), longest, max_items, shares, method)
+    counting = CountingTerms() if counts else None
+    levels, counting_of_all = plan_levels(
+        Request(epsilon, delta), longest, max_items, shares, method, counting
+    )
     described = Source.of(
         source,
         user=user,
@@ -54,5 +62,6 @@ def ngrams(
         format=format,
     )
     assert described.text is not None
-    terms = Terms(ledger, title=title, note=note, check_user=check_user, progress=progress)
-    return run(LevelsJob(levels, described.text.name), described, engine_for(source), terms)
+    lists = read_lists(public_items, exclude, described.text)
+    job = LevelsJob(levels, described.text.name, counting_of_all)
+    return run(job, described, engine_for(source), Terms(ledger, lists, title, note, check_user, progress))

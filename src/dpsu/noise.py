@@ -169,13 +169,16 @@ def keep_counts(
 ) -> NDArray[np.bool_]:
     """Toss every item's coin: True with probability `probabilities[count]`, the last for larger counts."""
     words = stream.words(Purpose.KEEP, round, digests)
-    exact = [Fraction(probability) for probability in probabilities.tolist()]
-    limits = np.array([min(math.floor(p * 2**64), 2**64 - 1) for p in exact], dtype=np.uint64)
-    rows = np.minimum(counts, len(exact) - 1)
-    kept: NDArray[np.bool_] = words < limits[rows]
-    for i in np.flatnonzero(words == limits[rows]):
+    chances = probabilities[np.minimum(counts, len(probabilities) - 1)]
+    # Scaling and floor are exact in floats; 2^64 itself, for a chance of 1, does not fit into a word.
+    limits = np.full(len(words), 2**64 - 1, np.uint64)
+    np.copyto(
+        limits, np.floor(np.where(chances < 1, chances, 0) * 2.0**64).astype(np.uint64), where=chances < 1
+    )
+    kept: NDArray[np.bool_] = words < limits
+    for i in np.flatnonzero(words == limits):
         uniform = _Uniform(stream, Purpose.KEEP, round, digests[i], words[i])
-        kept[i] = uniform.below(partial(_as_it_is, exact[rows[i]]))
+        kept[i] = uniform.below(partial(_as_it_is, Fraction(float(chances[i]))))
     return kept
 
 

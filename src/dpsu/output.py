@@ -1,8 +1,8 @@
 """Writing files that appear whole or not at all."""
 
 import os
+import secrets
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -98,26 +98,24 @@ def write_text(text: str, path: str | Path) -> None:
 
 @contextmanager
 def replacing(path: str | Path) -> Iterator[BinaryIO]:
-    """A file that takes the place of `path` once it is complete, and leaves nothing behind if it never is."""
+    """A file that takes the place of `path` once it is complete, and leaves nothing behind if it never is.
+
+    It is written beside `path` under a name that nobody can guess and that must be free. The system gives it the mode that
+    every new file gets.
+    """
     target = Path(path)
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
     try:
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        opened = temporary.open("xb")
     except OSError as error:
         raise OutputError(f"cannot write {target}: {error.strerror}.") from error
     try:
-        with os.fdopen(handle, "wb") as file:
+        with opened as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        Path(name).chmod(0o666 & ~_umask())
-        Path(name).replace(target)
+        temporary.replace(target)
     except OSError as error:
         raise OutputError(f"cannot write {target}: {error.strerror}.") from error
     finally:
-        Path(name).unlink(missing_ok=True)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+        temporary.unlink(missing_ok=True)

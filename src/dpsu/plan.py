@@ -12,6 +12,7 @@ from dpsu.algorithms import DEFAULT, calibrate, find
 from dpsu.algorithms.base import Mechanism
 from dpsu.algorithms.policy import Policy
 from dpsu.algorithms.request import DEFAULT_MAX_ITEMS, Calibration, Request
+from dpsu.privacy.advice import warn_of_weak_privacy
 
 SET_SIZES = (1, 3, 10, 30, 100, 300)
 LIMIT = 2**40
@@ -124,4 +125,5 @@ def plan(
     """
     chosen = find(algorithm)
     request = Request(epsilon, delta, max_items, calibration, options)
+    warn_of_weak_privacy(request.epsilon, request.delta, stacklevel=2)
     return Plan(chosen.name, calibrate(chosen, request))

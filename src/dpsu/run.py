@@ -15,17 +15,16 @@ from typing import Any
 
 from dpsu.algorithms.job import Job, Promise, Tell
 from dpsu.engines import Engine
-from dpsu.errors import CuratorNote, EmptyRelease, InvalidArgument, WeakPrivacy
+from dpsu.errors import CuratorNote, EmptyRelease, InvalidArgument
 from dpsu.ledger import Ledger, open_ledger
 from dpsu.listed import Listed
+from dpsu.privacy.advice import warn_of_weak_privacy
 from dpsu.result import Release, present
 from dpsu.sources import Source
 from dpsu.statement import SEEDED, Statement, claims, today
 from dpsu.stream import Stream, open_stream
 
 LONGEST_NOTE = 2000
-
-WEAK_EPSILON, WEAK_DELTA = 10.0, 1e-4
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,7 @@ class Terms:
 def run(job: Job, source: Source, engine: Engine, terms: Terms) -> Release:
     """Make one release."""
     tell = terms.progress or _tell_nobody
-    _warn_of_weak_privacy(job.promise)
+    warn_of_weak_privacy(job.promise.epsilon, job.promise.delta, stacklevel=3)
     ledger, stream = open_ledger(terms.ledger), open_stream()
     salt = os.urandom(16)
     statement = None if job.unsafe else state(job.promise, source, terms, stream, salt)
@@ -56,7 +55,7 @@ def run(job: Job, source: Source, engine: Engine, terms: Terms) -> Release:
 
     with engine:
         tell("reading")
-        sets = job.read(engine, source, stream)
+        sets = job.read(engine, source, terms.lists, stream)
         notes = _curator_notes(sets, terms)
         number = ledger.reserve(statement) if ledger and statement else 0
         chosen = job.select(engine, sets, terms.lists, stream, tell)
@@ -103,23 +102,6 @@ def _curator_notes(sets: Any, terms: Terms) -> tuple[str, ...]:
     for note in notes:
         warnings.warn(note, CuratorNote, stacklevel=4)
     return notes
-
-
-def _warn_of_weak_privacy(promise: Promise) -> None:
-    if promise.epsilon > WEAK_EPSILON:
-        warnings.warn(
-            f"epsilon {promise.epsilon:g} promises next to nothing: an observer who gives even odds that a person is in the "
-            f"data may become all but sure. Values up to {WEAK_EPSILON:g} are used in practice (docs/choosing.md).",
-            WeakPrivacy,
-            stacklevel=4,
-        )
-    if promise.delta > WEAK_DELTA:
-        warnings.warn(
-            f"delta {promise.delta:g} is large: a mechanism with this delta may publish the whole data of one person in "
-            f"{round(1 / promise.delta):,}. Choose it well below one divided by the number of users (docs/choosing.md).",
-            WeakPrivacy,
-            stacklevel=4,
-        )
 
 
 def _when_empty(job: Job) -> str:

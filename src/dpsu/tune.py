@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dpsu.algorithms.counts import CountingTerms
 from dpsu.algorithms.request import Request
 from dpsu.algorithms.tuning import Candidate, Setting, TuneBySelection, TuneJob, TuneOnPart, Way
 from dpsu.engines import engine_for
 from dpsu.errors import InvalidArgument
 from dpsu.ledger import Ledger
+from dpsu.listed import read_lists
 from dpsu.result import Release
 from dpsu.run import Terms, run
 from dpsu.sets import ColumnNames, Tokenizer, UserPer
@@ -46,6 +48,9 @@ def tune(
     tries: float = 4.0,
     drop_nulls: bool = False,
     format: str | None = None,
+    public_items: Any = None,
+    exclude: Any = None,
+    counts: bool = False,
     ledger: Ledger | str | Path | None = None,
     title: str | None = None,
     note: str | None = None,
@@ -75,12 +80,15 @@ def tune(
         drop_nulls=drop_nulls,
         format=format,
     )
+    if counts and way == "selection":
+        raise InvalidArgument("private selection has no share for counts: tune on a part (way='part').")
     request, candidates = Request(epsilon, delta), [Candidate.of(setting) for setting in settings]
     job: TuneJob = (
-        TuneOnPart(request, candidates, share)
+        TuneOnPart(request, candidates, share, CountingTerms() if counts else None)
         if way == "part"
         else TuneBySelection(request, candidates, tries)
     )
-    terms = Terms(ledger, title=title, note=note, check_user=check_user, progress=progress)
+    lists = read_lists(public_items, exclude, described.text)
+    terms = Terms(ledger, lists, title, note, check_user, progress)
     made = run(job, described, engine_for(source, "local"), terms)
     return Tuned(job.setting, job.scores, made)

@@ -175,6 +175,8 @@ def test_the_focus_is_a_bell_that_leans_to_the_right(tail):
         {"width": math.nan},
         {"cap": 1.5},
         {"warmup": -1.0},
+        {"growth": 1e300},
+        {"delta_growth": 1e6},
     ],
 )
 def test_constants_that_make_no_sense_are_refused(wrong):
@@ -182,7 +184,10 @@ def test_constants_that_make_no_sense_are_refused(wrong):
         Focus(**wrong)
 
 
-@pytest.mark.parametrize("constants", [{"growth": 1e300}, {"rounds": 900, "growth": 3.0}, {"growth": 1e-30}])
+@pytest.mark.parametrize(
+    "constants",
+    [{"growth": 100.0}, {"rounds": 90, "growth": 3.0}, {"rounds": 40, "growth": 100.0, "delta_growth": 0.0}],
+)
 def test_rounds_without_any_chance_are_refused(constants):
     with pytest.raises(InvalidArgument, match="fewer rounds"):
         calibrate(1.0, 1e-6, 300, Focus(**constants))

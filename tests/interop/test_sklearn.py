@@ -1,6 +1,8 @@
 """The private vectorizers against scikit-learn's own, with the vocabulary they released."""
 
 import math
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,6 +10,7 @@ import pytest
 import dpsu
 from dpsu.errors import InvalidArgument
 from dpsu.privacy.budget import Budget
+from leaks import SECRET, told
 
 pytest.importorskip("sklearn")
 
@@ -106,6 +109,34 @@ def test_who_wrote_what_must_be_said(kind: type) -> None:
         kind(**PRIVACY).fit(DOCUMENTS, groups=[1])
     with pytest.raises(InvalidArgument, match="not one string"):
         kind(**PRIVACY).fit("text", groups=[1])
+
+
+class Failing(list[str]):
+    def __iter__(self) -> Iterator[str]:
+        yield from super().__iter__()
+        raise ValueError(SECRET)
+
+
+@pytest.mark.parametrize("kind", BOTH)
+@pytest.mark.parametrize(
+    ("documents", "groups"),
+    [
+        (["tea", "tea"], [7, SECRET]),
+        (["tea", "tea"], [SECRET, None, 2.5]),
+        (["tea", 7], [SECRET, "bob"]),
+        ([[SECRET], "tea"], [1, 2]),
+        ([None, SECRET], [1, 2]),
+        ([f"{SECRET}\ud800", "tea"], [1, 2]),
+        (["tea"], [f"{SECRET}\ud800"]),
+        (Failing(["tea"]), [1]),
+        (["tea"], Failing([SECRET])),
+        (["tea", "tea"], np.array([[SECRET, "bob"], ["cyd", "dee"]])),
+    ],
+)
+def test_refusals_quote_neither_users_nor_documents(kind: type, documents: Any, groups: Any) -> None:
+    with pytest.raises(dpsu.DpsuError) as caught:
+        kind(**PRIVACY).fit(documents, groups=groups)
+    assert SECRET not in told(caught.value)
 
 
 def test_seeded_fits_promise_nothing() -> None:

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 from dpsu.sets import read_sets
+from dpsu.sets.paths import find_files
 from dpsu.stream import Stream
 
 STREAM = Stream(bytes(range(32)), seeded=True)
@@ -157,6 +158,39 @@ def test_globs_and_lists_of_paths_of_several_formats(tmp_path, expected):
     (tmp_path / "3.csv").write_text(as_separated(",", ROWS[4:]), encoding="utf-8")
     assert_same(read(f"{tmp_path}/**/*.parquet"), expected)
     assert_same(read([f"{tmp_path}/deep", tmp_path / "2.parquet", tmp_path / "3.csv"]), expected)
+
+
+@pytest.fixture
+def many_names(tmp_path):
+    """A file under several names, and all of them."""
+    real = tmp_path / "rows.csv"
+    real.write_text(as_separated(","), encoding="utf-8")
+    (tmp_path / "soft.csv").symlink_to(real)
+    (tmp_path / "hard.csv").hardlink_to(real)
+    (tmp_path / "folder").symlink_to(tmp_path, target_is_directory=True)
+    return [real, f"{tmp_path}/./rows.csv", f"{tmp_path}/*.csv", tmp_path, f"{tmp_path}/folder/*.csv"]
+
+
+def test_a_file_is_read_once_by_whatever_names(many_names, tmp_path, monkeypatch, expected):
+    monkeypatch.chdir(tmp_path)
+    for names in (many_names, ["rows.csv", *many_names], ["soft.csv", "hard.csv", "rows.csv"]):
+        assert len(find_files(names, lambda file: True, "file")) == 1
+        assert_same(read(names), expected)
+
+
+def test_files_of_one_content_are_not_one_file(tmp_path):
+    for name in ("1.csv", "2.csv"):
+        (tmp_path / name).write_text("same")
+    assert len(find_files([tmp_path], lambda file: True, "file")) == 2
+
+
+def test_one_file_under_two_keys_is_read_for_both(tmp_path):
+    """The keys of a folder are columns: a link under another key has other rows."""
+    for user in ("ann", "bob"):
+        (tmp_path / f"user={user}").mkdir()
+    FRAME.select("item").write_parquet(tmp_path / "user=ann" / "a.parquet")
+    (tmp_path / "user=bob" / "a.parquet").hardlink_to(tmp_path / "user=ann" / "a.parquet")
+    assert read(tmp_path).n_users == 2
 
 
 def test_columns_are_found_by_name_in_every_file(tmp_path, expected):

@@ -194,6 +194,39 @@ def test_plain_text_files_by_line_and_by_file(tmp_path: Path) -> None:
         read_text(str(tmp_path / "none.txt"), text_rule(None, user_per="line"), stream=STREAM)
 
 
+def test_overlapping_paths_count_a_line_and_a_file_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.txt").write_text("one line\n")
+    (tmp_path / "b.txt").write_text("one line\n")
+    (tmp_path / "soft.txt").symlink_to("a.txt")
+    (tmp_path / "hard.txt").hardlink_to(tmp_path / "a.txt")
+    monkeypatch.chdir(tmp_path)
+    paths = [
+        "a.txt",
+        tmp_path / "a.txt",
+        "./a.txt",
+        "*.txt",
+        str(tmp_path),
+        f"{tmp_path}/**",
+        *["b.txt"] * 80,
+    ]
+    for user_per in ("line", "file"):
+        sets = read_text(paths, text_rule(None, user_per=user_per), stream=STREAM)
+        assert sets.n_users == 2
+        assert sets.items.size == 4
+
+
+def test_the_user_of_a_file_is_the_same_however_it_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.txt").write_text("one line\n")
+    monkeypatch.chdir(tmp_path)
+    rule = text_rule(None, user_per="file")
+    relative, absolute = (read_text(path, rule, stream=STREAM) for path in ("a.txt", tmp_path / "a.txt"))
+    assert (relative.user_digests == absolute.user_digests).all()
+
+
 def test_files_that_are_not_utf8_are_refused(tmp_path: Path) -> None:
     (tmp_path / "latin.txt").write_bytes(b"caf\xe9\n")
     with pytest.raises(SourceError, match="UTF-8"):

@@ -21,9 +21,10 @@ from dpsu.algorithms.focused import Focus
 from dpsu.algorithms.request import Request
 from dpsu.engines import engine_for
 from dpsu.engines.spark_session import drop_checkpoint
-from dpsu.errors import SourceError
+from dpsu.errors import ColumnNotFound, SourceError
 from dpsu.stream import open_stream
 from dpsu.testing import seeded
+from leaks import SECRET, told
 from spark.sessions import require_spark, session
 
 pytestmark = pytest.mark.filterwarnings(
@@ -118,6 +119,20 @@ def test_tables_are_dropped_at_the_end() -> None:
     assert len(set(kept()) - before) == 1
     drop_checkpoint(release.to_spark())
     assert set(kept()) <= before
+
+
+def test_errors_quote_no_data_on_the_driver_either(tmp_path: Path) -> None:
+    def raises(text: str) -> list[str]:
+        raise ValueError(text)
+
+    texts = on_spark(pl.DataFrame({"user": ["ann"], "text": [SECRET]}))
+    with pytest.raises(SourceError, match="the tokenizer raised ValueError") as caught:
+        dpsu.release(texts, user="user", text="text", tokenizer=raises, epsilon=1.0, delta=1e-6)
+    assert SECRET not in told(caught.value)
+    (tmp_path / "a.csv").write_text(f"{SECRET},tea\nbob,tea\n")
+    with pytest.raises(ColumnNotFound) as headerless:
+        dpsu.release(tmp_path / "a.csv", user="user", item="item", epsilon=1.0, delta=1e-6, engine="spark")
+    assert SECRET not in told(headerless.value)
 
 
 def test_tables_are_dropped_after_a_failure() -> None:

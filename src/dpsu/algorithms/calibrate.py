@@ -32,9 +32,10 @@ def gaussian_selection(
     "paper" gives half of delta to the noise and half to new items; "exact" accounts for both at once.
     """
     if request.calibration == "paper":
-        sigma = gaussian.noise_scale(request.epsilon, request.delta / 2)
+        half = request.delta / 2 * (1 - ROUNDING)
+        sigma = gaussian.noise_scale(request.epsilon, half)
         weight = _weight_bound(new_weight, request.max_items)
-        threshold = gaussian.threshold_split(sigma, request.delta / 2, request.max_items, weight)
+        threshold = gaussian.threshold_split(sigma, half, request.max_items, weight)
         return GaussianSelection(sigma * sensitivity, threshold * sensitivity)
     kind = "asymmetric" if new_weight == "any" else spending
     sigma, threshold = joint.calibrate(request.epsilon, request.delta, request.max_items, kind, sensitivity)

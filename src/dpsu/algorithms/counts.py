@@ -78,10 +78,16 @@ def share_with_counts(
         left = replace(request, epsilon=math.nextafter(epsilon, 0), delta=math.nextafter(delta, 0))
         mechanism = calibrate(algorithm, left)
         mu = gaussian.mu_for(**taken)
-    squared = request.max_items + terms.with_users
+    counting = count_beside(request, terms, mu, request.max_items)
+    return mechanism, replace(counting, stated={**counting.stated, **taken})
+
+
+def count_beside(request: Request, terms: CountingTerms, mu: float, most_counts: int) -> Counting:
+    """Counts that are mu-Gaussian private, of which a user moves at most `most_counts`, and the number of users if asked."""
+    squared = most_counts + terms.with_users
     sigma = counting_noise(mu, squared)
-    stated = {"sigma": sigma, "squared_sensitivity": squared, "share": share, **taken}
-    return mechanism, Counting(request, Budget(mu, 0.0), sigma, stated, terms.with_users)
+    stated = {"sigma": sigma, "squared_sensitivity": squared, "share": terms.share}
+    return Counting(request, Budget(mu, 0.0), sigma, stated, terms.with_users)
 
 
 def counting_noise(mu: float, squared_sensitivity: int) -> float:

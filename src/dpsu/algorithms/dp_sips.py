@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from dpsu.algorithms.base import Algorithm, Floats, GaussianSelection, Mechanism, thinned
 from dpsu.algorithms.calibrate import deal
+from dpsu.algorithms.ranges import check_shares
 from dpsu.algorithms.request import Request
 from dpsu.algorithms.weighted import even_rule
 from dpsu.engines import Columns, Engine
-from dpsu.errors import InvalidArgument
 from dpsu.privacy import gaussian
 from dpsu.privacy.budget import Budget
 from dpsu.stream import Stream
@@ -91,7 +91,7 @@ def _release(columns: Columns, selection: GaussianSelection, stream: Stream, r: 
 
 
 def _dp_sips(request: Request) -> Mechanism:
-    shares = check_shares(request.options.get("shares", DEFAULT_SHARES))
+    shares = check_shares(request.options.get("shares", DEFAULT_SHARES), DEFAULT_SHARES)
     parts = deal(request, shares)
     rounds = []
     for part in parts:
@@ -100,19 +100,6 @@ def _dp_sips(request: Request) -> Mechanism:
             GaussianSelection(sigma, gaussian.threshold_split(sigma, part.delta_new, request.max_items))
         )
     return DpSips(request, shares, tuple(rounds), parts[0].compose(*parts[1:]))
-
-
-def check_shares(shares: Any) -> tuple[float, ...]:
-    """Positive numbers that sum to 1."""
-    numbers = isinstance(shares, list | tuple) and all(
-        isinstance(share, int | float) and share > 0 for share in shares
-    )
-    if not numbers or len(shares) > 100 or abs(math.fsum(shares) - 1) > 1e-9:
-        raise InvalidArgument(
-            "shares must be up to 100 positive numbers that sum to 1, one per round, such as "
-            f"{list(DEFAULT_SHARES)}, not {shares!r}."
-        )
-    return tuple(float(share) for share in shares)
 
 
 ALGORITHMS = (

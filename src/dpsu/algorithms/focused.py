@@ -7,7 +7,7 @@ user's own weights stay within one ℓ2 budget a round. Proof: docs/focused-gaus
 """
 
 import math
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsu.algorithms.base import CELLS_PER_SIGMA, Algorithm, Floats, Mechanism, drawn, threshold_in_cells
+from dpsu.algorithms.ranges import FOCUS, SMALLEST_SHARE
 from dpsu.algorithms.request import Request
 from dpsu.engines import Columns, Engine, Rule
 from dpsu.errors import InvalidArgument
@@ -26,6 +27,9 @@ from dpsu.stream import Stream
 
 ROUNDING = 1e-12
 """Relative margin on sums of shares, far above what their floats can err."""
+
+CROSSING_MARGIN = 1e-8
+"""Relative; a verifier that bounds the crossing in other steps must come to as much."""
 
 SMALLEST_CHANCE = 1e-300
 """Below this the quantiles of the noise lose their digits."""
@@ -58,19 +62,10 @@ class Focus:
     cap: float | None = None
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.rounds, int) and 1 <= self.rounds <= 1000):
-            raise InvalidArgument(f"rounds must be a whole number from 1 to 1000, not {self.rounds!r}.")
-        for constant in fields(self)[1:]:
-            value = getattr(self, constant.name)
-            if value is not None and not (math.isfinite(value) and value >= 0):
-                raise InvalidArgument(
-                    f"{constant.name} must be a finite number of at least 0, not {value!r}."
-                )
-        beyond = self.cap is not None and self.cap > 1
-        if not 0 < self.split < 1 or self.growth == 0 or self.width == 0 or self.boost == 0 or beyond:
-            raise InvalidArgument(
-                "split must lie between 0 and 1, cap be at most 1; growth, width and boost be above 0."
-            )
+        for name, allowed in FOCUS.items():
+            value = getattr(self, name)
+            if not (name == "cap" and value is None):
+                object.__setattr__(self, name, allowed.check(name, value))
 
 
 @dataclass(frozen=True)
@@ -205,11 +200,12 @@ def calibrate_boundary(request: Request, focus: Focus, sigma: float, delta_new: 
     deal = shares**focus.delta_growth
     deal = deal / deal.sum() * (1 - ROUNDING)
     rarest, likeliest = gaussian.per_item_tail(delta_new, [request.max_items, 1])
-    if rarest * deal.min() < SMALLEST_CHANCE:
+    if rarest * deal.min() < SMALLEST_CHANCE or shares.min() < SMALLEST_SHARE:
         raise InvalidArgument(
-            "these constants leave a round without any chance: take fewer rounds or less growth, or a larger delta."
+            f"these constants leave a round less than {SMALLEST_SHARE:g} of the budget, or no part of delta: take fewer "
+            "rounds or less growth, or a larger delta."
         )
-    deal = deal * crossing.excess(deal, shares, rarest, likeliest)
+    deal = deal * (crossing.excess(deal, shares, rarest, likeliest) * (1 - CROSSING_MARGIN))
     noise_so_far = np.sqrt(np.cumsum(scales**2)) * (1 + ROUNDING)
     even = np.concatenate([[True], spent[:-1] < focus.warmup])
     warm, focused = np.cumsum(shares * even), np.cumsum(shares * ~even)

@@ -63,9 +63,11 @@ class Job(ABC):
 
     promise: Promise
 
-    def read(self, engine: Engine, source: "Source", stream: Stream) -> Any:
-        """The user sets that `select` works on."""
-        return engine.read(source, stream)
+    def read(self, engine: Engine, source: "Source", lists: "Listed", stream: Stream) -> Any:
+        """The user sets that `select` works on; lists that do not fit the data are refused here."""
+        sets = engine.read(source, stream)
+        lists.require_fit(engine, sets, stream)
+        return sets
 
     @abstractmethod
     def select(self, engine: Engine, sets: Any, lists: "Listed", stream: Stream, tell: Tell) -> Chosen:

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from dpsu.algorithms.base import Algorithm, Floats, Mechanism
 from dpsu.algorithms.request import Request
 from dpsu.engines import Columns, Engine, Rule
-from dpsu.errors import InvalidArgument
 from dpsu.kernels import count_holders
 from dpsu.stream import Stream
 
@@ -48,10 +47,7 @@ def _at_least(columns: Columns, k: int) -> Columns:
 
 
 def _k_anonymity(request: Request) -> Mechanism:
-    k = request.options.get("k", DEFAULT_K)
-    if not (isinstance(k, int) and k >= 1):
-        raise InvalidArgument(f"k must be a whole number of at least 1, not {k!r}.")
-    return KAnonymity(request, k)
+    return KAnonymity(request, request.option("k", DEFAULT_K))
 
 
 ALGORITHMS = (

@@ -5,7 +5,7 @@ together make one promise: their budgets add as Gaussian DP. Proof: docs/ngrams.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -13,6 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from dpsu.algorithms.base import Mechanism
+from dpsu.algorithms.counts import Counting, CountingTerms, count_beside
 from dpsu.algorithms.focused import FocusedGaussian
 from dpsu.algorithms.job import Chosen, Job, Promise, Tell
 from dpsu.algorithms.known_domain import Joins, KnownDomain, known_domain
@@ -54,12 +55,15 @@ class Level:
 
 
 class LevelsJob(Job):
-    """All levels as one run."""
+    """All levels as one run, with counts of what they release if they are asked for."""
 
-    def __init__(self, levels: list[Level], column: str) -> None:
+    def __init__(self, levels: list[Level], column: str, counting: Counting | None = None) -> None:
         self._levels = levels
         self._column = column
-        first = levels[0]
+        self._counting = counting
+        first, budgets = levels[0], [level.budget for level in levels]
+        if counting is not None:
+            budgets.append(counting.budget)
         self.promise = Promise(
             kind="levels",
             algorithm=first.method,
@@ -67,37 +71,97 @@ class LevelsJob(Job):
             epsilon=first.request.epsilon,
             delta=first.request.delta,
             max_items=max(level.request.max_items for level in levels),
-            parameters={"noise": "gaussian"},
-            budget=first.budget.compose(*(level.budget for level in levels[1:])),
+            parameters={"noise": "gaussian", **({"counts": counting.stated} if counting else {})},
+            budget=budgets[0].compose(*budgets[1:]),
             proof=PROOF,
         )
 
-    def read(self, engine: Engine, source: Source, stream: Stream) -> Corpus:
+    def read(self, engine: Engine, source: Source, lists: Listed, stream: Stream) -> Corpus:
         """All text as words."""
+        if lists and self._levels[0].method == "dpne":
+            raise InvalidArgument("the method dpne takes no public or excluded items; use focused-gaussian.")
         corpus: Corpus = engine.read_corpus(source, stream)
         return corpus
 
     def select(self, engine: Engine, sets: Corpus, lists: Listed, stream: Stream, tell: Tell) -> Chosen:
-        """Level by level, each on what those before it have released."""
-        spelling = sets.vocabulary.spelling()
+        """Level by level, each on what those before it have released; public n-grams count as released."""
         part = unigrams(sets)
         released: Codes = np.zeros(0, np.int64)
-        names: list[str] = []
+        names: list[pl.DataFrame] = []
         stated: list[dict[str, Any]] = []
         for level in self._levels:
             tell(f"level {level.size} of {len(self._levels)}")
             before = part.words_of(released)
             if level.size > 1:
                 part = longer(sets, part, _among(len(part), released))
-            released, thresholds = _select(level, sets, part, before, engine)
-            names += spell(part.words_of(released), spelling)
+            found = self._level(level, sets, part, before, engine, lists.of_size(level.size), stream)
+            released, thresholds = found.codes, found.thresholds
+            names.append(found.names)
             stated.append(_stated(level, thresholds))
-        frame = pl.DataFrame({self._column: pl.Series(sorted(names), dtype=pl.String)})
+        frame = pl.concat(names).sort(self._column)
         return Chosen(frame, {"parameters": {**self.promise.parameters, "levels": stated}})
+
+    def _level(
+        self,
+        level: Level,
+        corpus: Corpus,
+        part: Ngrams,
+        before: NDArray[np.uint32],
+        engine: Engine,
+        lists: Listed,
+        stream: Stream,
+    ) -> "Found":
+        """What one level releases."""
+        sets = ngram_sets(corpus, [part], self._column)
+        if level.size > 1 and level.method == "dpne":
+            return self._known_level(level, corpus, sets, part, before, engine, stream)
+        focused = level.focused()
+        # Every level draws under a key of its own, so that no noise is met twice.
+        items = focused.select(engine, lists.leave_out(engine, sets, stream), open_stream())
+        shown = lists.with_public(engine, sets, items, stream)
+        names = lists.names(engine, sets, items, self._counting_of(level), stream)
+        codes = _numbers(sets)[np.flatnonzero(shown["released"])]
+        return Found(codes, names, {**focused.parameters(), "delta_new": focused.delta_new})
+
+    def _known_level(
+        self,
+        level: Level,
+        corpus: Corpus,
+        sets: UserSets,
+        part: Ngrams,
+        before: NDArray[np.uint32],
+        engine: Engine,
+        stream: Stream,
+    ) -> "Found":
+        """What a level over a known domain releases: held n-grams, and some that nobody holds."""
+        domain, own = Joins(before), open_stream()
+        known = level.known(len(before), len(domain))
+        items = known.select(engine, sets, own)
+        drawn = part.add(domain.words(known.absent(len(domain), own)))
+        numbers = _numbers(sets)
+        absent = drawn[~_among(len(part), numbers[items["held"]])[drawn]]
+        spelt = spell(part.words_of(absent), corpus.vocabulary.spelling())
+        unheld = Listed(pl.DataFrame({self._column: pl.Series(spelt, dtype=pl.String)}))
+        names = unheld.names(engine, sets, items, self._counting_of(level), stream)
+        codes = np.concatenate([numbers[np.flatnonzero(items["released"])], absent])
+        return Found(codes, names, {"sigma": known.sigma, "threshold": known.threshold})
+
+    def _counting_of(self, level: Level) -> Counting | None:
+        """The counts of one level: each user counts for as many n-grams as the level allows."""
+        return replace(self._counting, request=level.request) if self._counting else None
 
     def mechanism(self) -> Mechanism:
         """That of the first level: if it is empty, all are."""
         return self._levels[0].focused()
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a level released: codes for the next level, names, and thresholds for the statement."""
+
+    codes: Codes
+    names: pl.DataFrame
+    thresholds: dict[str, Any]
 
 
 def plan_levels(
@@ -106,8 +170,9 @@ def plan_levels(
     max_items: int | Sequence[int] = DEFAULT_MAX_ITEMS,
     shares: Sequence[float] | None = None,
     method: Method = "focused-gaussian",
-) -> list[Level]:
-    """The levels and what each may spend, so that all of them together keep the request's promise."""
+    counts: CountingTerms | None = None,
+) -> tuple[list[Level], Counting | None]:
+    """The levels and their counts, and what each may spend, so that all together keep the request's promise."""
     if not (isinstance(longest, int) and 1 <= longest <= MOST_WORDS):
         raise InvalidArgument(f"longest must be a whole number from 1 to {MOST_WORDS}, not {longest!r}.")
     if method not in ("focused-gaussian", "dpne"):
@@ -118,38 +183,20 @@ def plan_levels(
         if len(values) != longest:
             raise InvalidArgument(f"{name} must have one number per level, {longest}, not {len(values)}.")
     whole = whole_budget(request)
+    counting = None
+    if counts is not None:
+        for_items, for_counts = whole.split([1 - counts.share, counts.share])
+        counting = count_beside(request, counts, for_counts.mu, sum(bounds))
+        whole = Budget(for_items.mu, whole.delta_new)
     budgets = whole.split(dealt)
     if method == "dpne":
         # Only the first level has items that are not known beforehand, so it gets all of delta_new.
         budgets = [Budget(part.mu, 0.0 if k else whole.delta_new) for k, part in enumerate(budgets)]
-    return [
+    levels = [
         Level(k + 1, dealt[k], budgets[k], Request(request.epsilon, request.delta, bounds[k]), method)
         for k in range(longest)
     ]
-
-
-def _select(
-    level: Level, corpus: Corpus, part: Ngrams, before: NDArray[np.uint32], engine: Engine
-) -> tuple[Codes, dict[str, Any]]:
-    """The codes of what the level releases, and its thresholds."""
-    sets = ngram_sets(corpus, [part], "ngram")
-    numbers = _numbers(sets)
-    # Every level draws under a key of its own, so that no noise is met twice.
-    stream = open_stream()
-    if level.size == 1 or level.method == "focused-gaussian":
-        focused = level.focused()
-        items = focused.select(engine, sets, stream)
-        return numbers[np.flatnonzero(items["released"])], {
-            **focused.parameters(),
-            "delta_new": focused.delta_new,
-        }
-    domain = Joins(before)
-    known = level.known(len(before), len(domain))
-    items = known.select(engine, sets, stream)
-    drawn = part.add(domain.words(known.absent(len(domain), stream)))
-    absent = drawn[~_among(len(part), numbers[items["held"]])[drawn]]
-    codes = np.concatenate([numbers[np.flatnonzero(items["released"])], absent])
-    return codes, {"sigma": known.sigma, "threshold": known.threshold}
+    return levels, counting
 
 
 def _numbers(sets: UserSets) -> Codes:

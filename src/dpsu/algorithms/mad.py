@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dpsu.algorithms.base import Algorithm, Floats, GaussianSelection, Mechanism, thinned
 from dpsu.algorithms.calibrate import deal, gaussian_budget, gaussian_selection
-from dpsu.algorithms.dp_sips import check_shares
+from dpsu.algorithms.ranges import check_shares
 from dpsu.algorithms.request import Request
 from dpsu.engines import Columns, Engine, Rule
 from dpsu.errors import InvalidArgument
@@ -30,8 +30,9 @@ MAX_USERS = 2**26
 
 UNIT = 1 / FINE_ONE
 
+SHARES = (0.1, 0.9)
 MAD_OPTIONS = {"d_max": 50, "beta": 2.0}
-MAD2R_OPTIONS = {**MAD_OPTIONS, "b_min": 0.5, "b_max": 2.0, "c_lb": 1.0, "c_ub": 3.0, "shares": (0.1, 0.9)}
+MAD2R_OPTIONS = {**MAD_OPTIONS, "b_min": 0.5, "b_max": 2.0, "c_lb": 1.0, "c_ub": 3.0, "shares": SHARES}
 
 
 @dataclass(frozen=True)
@@ -269,8 +270,8 @@ def _mad(request: Request) -> Mechanism:
 
 def _mad2r(request: Request) -> Mechanism:
     d_max, beta = _rerouting(request)
-    b_min, b_max = _number(request, "b_min", 0.01, 1), _number(request, "b_max", 1, 100)
-    shares = check_shares(_option(request, "shares"))
+    b_min, b_max = _option(request, "b_min"), _option(request, "b_max")
+    shares = check_shares(request.options.get("shares", SHARES), SHARES)
     if len(shares) != 2:
         raise InvalidArgument(
             f"mad2r has two rounds, so shares must be two numbers that sum to 1, not {list(shares)}."
@@ -279,7 +280,7 @@ def _mad2r(request: Request) -> Mechanism:
     parts = deal(request, shares)
 
     def most(t: Floats) -> Floats:
-        return np.minimum(1.0, b_max / np.sqrt(t))
+        return np.asarray(np.minimum(1.0, b_max / np.sqrt(t)), np.float64)
 
     first = _selection(request, parts[0], sensitivity, gaussian.equal_weight)
     second = _selection(request, parts[1], sensitivity, most)
@@ -288,8 +289,8 @@ def _mad2r(request: Request) -> Mechanism:
         shares,
         AdaptiveRound(first, _cutoff(first, beta), request.max_items, d_max),
         AdaptiveRound(second, _cutoff(second, beta), request.max_items, d_max, b_min, b_max),
-        c_lb=_number(request, "c_lb", -math.inf, math.inf),
-        c_ub=_number(request, "c_ub", -math.inf, math.inf),
+        c_lb=_option(request, "c_lb"),
+        c_ub=_option(request, "c_ub"),
         spent=parts[0].compose(parts[1]),
     )
 
@@ -308,31 +309,18 @@ def _cutoff(selection: GaussianSelection, beta: float) -> float:
     cutoff = max(1.0, selection.threshold + beta * selection.sigma)
     if cutoff > LIMIT * UNIT / 2:
         raise InvalidArgument(
-            "epsilon is too small for MAD, whose totals stop at 16384; dp-sips and weighted-gaussian take any."
+            "epsilon is too small, or beta too large, for MAD: its cutoff must be at most 8192 budgets, since its totals "
+            "stop at 16384. Choose a larger epsilon or a smaller beta; dp-sips and weighted-gaussian take any epsilon."
         )
     return cutoff
 
 
 def _rerouting(request: Request) -> tuple[int, float]:
-    d_max = _option(request, "d_max")
-    if isinstance(d_max, bool) or not isinstance(d_max, int) or d_max < 1:
-        raise InvalidArgument(f"d_max must be a whole number of at least 1, not {d_max!r}.")
-    return min(d_max, request.max_items), _number(request, "beta", 0, math.inf)
-
-
-def _number(request: Request, name: str, low: float, high: float) -> float:
-    value = _option(request, name)
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, int | float)
-        or not (math.isfinite(value) and low <= value <= high)
-    ):
-        raise InvalidArgument(f"{name} must be a finite number from {low:g} to {high:g}, not {value!r}.")
-    return float(value)
+    return min(_option(request, "d_max"), request.max_items), _option(request, "beta")
 
 
 def _option(request: Request, name: str) -> Any:
-    return request.options.get(name, MAD2R_OPTIONS[name])
+    return request.option(name, MAD2R_OPTIONS[name])
 
 
 ALGORITHMS = (

@@ -8,6 +8,7 @@ Proofs: docs/policies.md; why the published ℓ1-descent fails: docs/errata.md.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, Literal
 
 import numba
@@ -27,7 +28,7 @@ from dpsu.algorithms.calibrate import (
     gaussian_budget,
     gaussian_selection,
 )
-from dpsu.algorithms.request import Request, is_whole
+from dpsu.algorithms.request import Request
 from dpsu.engines import Engine, Walk
 from dpsu.errors import InvalidArgument
 from dpsu.kernels import ONE, Kernel, l1_descent, l1_descent_in_l2, l2_descent
@@ -38,6 +39,15 @@ MAX_USERS = 2**32
 """The public bound on users for which the rounding of float policies is paid for."""
 
 DEFAULT_ALPHA = 3.0
+
+MOST_SENSITIVITY = 2.0
+"""Of a policy in floats, with what rounding adds to 1."""
+
+MOST_UNITS = 2**62
+"""Above every sum of the gaps between the cutoff and a user's weights, in units of 2^-30."""
+
+TOLERANCE = 1e-9
+"""What an update of the caller's own may spend beyond one budget: more than its floats can err, and paid for."""
 
 PART_SHARE = 1.5
 """How many P-ths of the cutoff one of P parts goes for: an item's holders scatter over the parts."""
@@ -103,7 +113,7 @@ class PolicyMechanism(Mechanism):
         own = {"policy": self.own.name, "norm": self.own.norm} if self.own else {}
         return {
             **self.selection.parameters(),
-            "alpha": self.request.options.get("alpha", DEFAULT_ALPHA),
+            "alpha": Options.of(self.request).alpha,
             "cutoff": self.walk.unit * self.walk.cutoff,
             "passes": self.walk.passes,
             "parts": self.walk.parts,
@@ -126,24 +136,20 @@ def rounding_slack(cutoff: float, max_items: int, norm: int, passes: int = 1, pa
     return 2 * (MAX_USERS * passes * per_visit + adding)
 
 
-def _alpha_and_passes(request: Request) -> tuple[float, int]:
-    alpha, passes = request.options.get("alpha", DEFAULT_ALPHA), request.options.get("passes", 1)
-    if not (isinstance(alpha, int | float) and math.isfinite(alpha) and alpha >= 0):
-        raise InvalidArgument(
-            f"alpha must be a number of at least 0, not {alpha!r}: the cutoff is the threshold plus alpha noise scales."
-        )
-    if not (isinstance(passes, int) and 1 <= passes <= 1000):
-        raise InvalidArgument(f"passes must be a whole number from 1 to 1000, not {passes!r}.")
-    return float(alpha), passes
+@dataclass(frozen=True)
+class Options:
+    """The checked options of a policy."""
 
+    alpha: float
+    passes: int
+    parts: int
 
-def _parts(request: Request) -> int:
-    parts = request.options.get("parts", 1)
-    if not is_whole(parts) or not 1 <= parts <= 1000:
-        raise InvalidArgument(
-            f"parts must be a whole number from 1 to 1000, not {parts!r}: it divides the users (docs/hybrid.md)."
+    @classmethod
+    def of(cls, request: Request) -> "Options":
+        """Those of the request, or the defaults."""
+        return cls(
+            request.option("alpha", DEFAULT_ALPHA), request.option("passes", 1), request.option("parts", 1)
         )
-    return int(parts)
 
 
 def part_of_cutoff(cutoff: float, parts: int, budget: float) -> float:
@@ -151,34 +157,61 @@ def part_of_cutoff(cutoff: float, parts: int, budget: float) -> float:
 
     Then a user who holds a new item always spends the whole budget, as the threshold takes for granted (docs/hybrid.md).
     """
-    return min(cutoff, max(PART_SHARE * cutoff / parts, budget))
+    return max(min(cutoff, PART_SHARE * cutoff / parts), budget)
 
 
 def _policy_laplace(request: Request) -> Mechanism:
-    alpha, passes = _alpha_and_passes(request)
+    options = Options.of(request)
     # Left-over units of the common level go to the first items of a row: symmetric up to one unit.
-    selection = curve_selection(request, new_weight="symmetric", margin=passes / ONE)
-    cutoff = (selection.parameters()["threshold"] + alpha / request.epsilon) * ONE
-    parts = _parts(request)
-    cutoff = math.ceil(part_of_cutoff(cutoff, parts, ONE))
-    walk = Walk(l1_descent, cutoff, ONE // passes, passes, np.int64, 1 / ONE, parts)
+    selection = curve_selection(request, new_weight="symmetric", margin=options.passes / ONE)
+    cutoff = (selection.parameters()["threshold"] + options.alpha / request.epsilon) * ONE
+    cutoff = math.ceil(part_of_cutoff(cutoff, options.parts, ONE))
+    if cutoff * request.max_items >= MOST_UNITS:
+        raise InvalidArgument(
+            f"the cutoff of policy-laplace, {cutoff / ONE:.3g} budgets, times max_items, {request.max_items}, must be below "
+            "2^32, so that no sum of a user's gaps leaves 64 bits. Choose a larger epsilon, a smaller alpha or fewer "
+            "max_items."
+        )
+    walk = Walk(l1_descent, cutoff, ONE // options.passes, options.passes, np.int64, 1 / ONE, options.parts)
     return PolicyMechanism(request, walk, selection)
 
 
 def _gaussian_walk(
-    request: Request, kernel: Kernel, new_weight: Literal["symmetric", "any"], spends_all: bool
+    request: Request,
+    kernel: Kernel,
+    new_weight: Literal["symmetric", "any"],
+    *,
+    spends_all: bool,
+    tolerance: float = 0.0,
 ) -> PolicyMechanism:
-    alpha, passes = _alpha_and_passes(request)
-    spending: Literal["all", "any"] = "all" if spends_all and passes == 1 else "any"
-    ideal = gaussian_selection(request, new_weight=new_weight, spending=spending)
-    cutoff_bound = 1.01 * (ideal.threshold + alpha * ideal.sigma)
-    parts = _parts(request)
-    sensitivity = 1 + rounding_slack(cutoff_bound, request.max_items, 2, passes, parts)
-    selection = gaussian_selection(request, new_weight=new_weight, spending=spending, sensitivity=sensitivity)
-    cutoff = part_of_cutoff(selection.threshold + alpha * selection.sigma, parts, 1.0)
-    walk = Walk(kernel, cutoff, 1 / passes, passes, np.float64, 1.0, parts)
+    """Noise, threshold and cutoff that pay for the rounding of the cutoff itself, and for a `tolerance` of the budget."""
+    options = Options.of(request)
+    spending: Literal["all", "any"] = "all" if spends_all and options.passes == 1 else "any"
+    sensitivity, needed = 0.0, 1.0
+    while needed > sensitivity:
+        # Rounding grows with the cutoff, and the cutoff with the noise that pays for it.
+        sensitivity = _payable(needed)
+        selection = gaussian_selection(
+            request, new_weight=new_weight, spending=spending, sensitivity=sensitivity
+        )
+        cutoff = selection.threshold + options.alpha * selection.sigma
+        cutoff = part_of_cutoff(cutoff, options.parts, 1.0)
+        slack = rounding_slack(cutoff, request.max_items, 2, options.passes, options.parts)
+        needed = 1 + (slack + tolerance) * (1 + 2.0**-40)
+    walk = Walk(kernel, cutoff, 1 / options.passes, options.passes, np.float64, 1.0, options.parts)
     spent = gaussian_budget(selection, request.max_items, new_weight, sensitivity)
     return PolicyMechanism(request, walk, selection, spent)
+
+
+def _payable(sensitivity: float) -> float:
+    """The sensitivity with rounding, unless it is so much that another algorithm is the better choice."""
+    if sensitivity > MOST_SENSITIVITY:
+        raise InvalidArgument(
+            "the rounding of this policy's sums, for up to 2^32 users, would more than double the noise: the cutoff is too "
+            "large for floats. Choose a larger epsilon, fewer max_items or passes, a smaller alpha, or weighted-gaussian, "
+            "which has no such limit."
+        )
+    return sensitivity
 
 
 def _policy_gaussian(request: Request) -> Mechanism:
@@ -191,26 +224,30 @@ def _policy_gaussian_l1(request: Request) -> Mechanism:
 
 def calibrate_own(policy: Policy, request: Request) -> Mechanism:
     """A mechanism around the caller's policy, with the appendix's thresholds unless symmetry is claimed."""
-    if _alpha_and_passes(request)[1] != 1:
+    options = Options.of(request)
+    if options.passes != 1:
         raise InvalidArgument(
             "passes is for the built-in policies; a policy of your own sees every user once."
         )
     new_weight: Literal["symmetric", "any"] = "symmetric" if policy.symmetric else "any"
-    kernel = _walk_with(policy)
+    kernel = _walk_with(policy.update, policy.norm)
     if policy.norm == 2:
-        mechanism = _gaussian_walk(request, kernel, new_weight, spends_all=False)
+        mechanism = _gaussian_walk(request, kernel, new_weight, spends_all=False, tolerance=TOLERANCE)
         return replace(mechanism, own=policy)
-    alpha = _alpha_and_passes(request)[0]
     selection = curve_selection(request, new_weight=new_weight)
-    cutoff = selection.parameters()["threshold"] + alpha / request.epsilon
-    unit = math.nextafter(1 / (1 + rounding_slack(2 * cutoff, request.max_items, norm=1)), 0)
+    cutoff = selection.parameters()["threshold"] + options.alpha / request.epsilon
+    # Weights are lowered by what rounding may add. A lowered weight stands for at most twice as much: see _payable.
+    slack = rounding_slack(2 * cutoff, request.max_items, norm=1) + TOLERANCE
+    unit = math.nextafter(1 / _payable(1 + slack), 0)
     walk = Walk(kernel, cutoff / unit, 1.0, 1, np.float64, unit=unit)
     return PolicyMechanism(request, walk, selection, own=policy)
 
 
-def _walk_with(policy: Policy) -> Kernel:
-    update: Any = policy.update if hasattr(policy.update, "py_func") else numba.njit(policy.update)
-    norm = policy.norm
+@lru_cache(maxsize=16)
+def _walk_with(rule: Callable[..., Any], norm: int) -> Kernel:
+    """The update as a loop over users; weights stop at the cutoff, which brings no two histories further apart."""
+    update: Any = rule if hasattr(rule, "py_func") else numba.njit(rule)
+    most, least = 1 + TOLERANCE, -TOLERANCE
 
     @numba.njit(nogil=True)
     def walk(indptr: Any, items: Any, order: Any, cutoff: float, budget: float, weights: Any) -> None:
@@ -222,10 +259,10 @@ def _walk_with(policy: Policy) -> Kernel:
             if increments.size != own.size:
                 raise ValueError("the policy must return an increment for every weight")
             spent = np.abs(increments).sum() if norm == 1 else math.sqrt((increments * increments).sum())
-            if not (spent <= budget * (1 + 1e-9)) or increments.min() < -1e-9:
+            if not (spent <= budget * most) or increments.min() < least:
                 raise ValueError("the policy spends more than one budget or lowers a weight")
             for k in range(own.size):
-                weights[own[k]] += increments[k]
+                weights[own[k]] = min(weights[own[k]] + increments[k], cutoff)
 
     return walk
 

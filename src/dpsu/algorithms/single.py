@@ -21,6 +21,9 @@ from dpsu.noise import keep_counts
 from dpsu.privacy.laplace import optimal_single
 from dpsu.stream import Stream
 
+SMALLEST_DELTA = 2.0**-52
+"""From here on every step of the recursion is at least the distance of two doubles below 1."""
+
 
 @dataclass(frozen=True)
 class OptimalSingle(Mechanism):
@@ -61,6 +64,11 @@ def _optimal_single(request: Request) -> Mechanism:
         raise InvalidArgument(
             f"optimal-single is for users who have one item each, and max_items is {request.max_items}: pass max_items=1 "
             "(--max-items 1) if that is your data; every other algorithm takes sets."
+        )
+    if request.delta < SMALLEST_DELTA:
+        raise InvalidArgument(
+            f"optimal-single needs a delta of at least {SMALLEST_DELTA:g}, not {request.delta!r}: its chances are doubles, "
+            "which would stop rising before they reach 1. Choose a larger delta, or weighted-laplace with max_items=1."
         )
     return OptimalSingle(request, optimal_single(request.epsilon, request.delta))
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from dpsu.algorithms import DEFAULT, calibrate, find
 from dpsu.algorithms.base import Algorithm, Mechanism
+from dpsu.algorithms.counts import Counting, CountingTerms, share_with_counts
 from dpsu.algorithms.job import Chosen, Job, Promise, Tell, promise_of
 from dpsu.algorithms.request import DEFAULT_MAX_ITEMS, Request
 from dpsu.engines import Engine
@@ -58,10 +59,20 @@ class Candidate:
 
     def at(self, epsilon: float, delta: float) -> Mechanism:
         """The mechanism of this setting at this privacy."""
+        return calibrate(self.entry, self._request(epsilon, delta))
+
+    def counted_at(
+        self, epsilon: float, delta: float, counts: CountingTerms | None
+    ) -> tuple[Mechanism, Counting | None]:
+        """The mechanism at this privacy, and counts of what it releases if they are asked for."""
+        if counts is None:
+            return self.at(epsilon, delta), None
+        return share_with_counts(self.entry, self._request(epsilon, delta), counts)
+
+    def _request(self, epsilon: float, delta: float) -> Request:
         options = {key: value for key, value in self.setting.items() if key not in OF_THE_REQUEST}
         max_items = self.setting.get("max_items", DEFAULT_MAX_ITEMS)
-        calibration = self.setting.get("calibration", "exact")
-        return calibrate(self.entry, Request(epsilon, delta, max_items, calibration, options))
+        return Request(epsilon, delta, max_items, self.setting.get("calibration", "exact"), options)
 
     def promise(self, mechanism: Mechanism) -> Promise:
         """What this setting's mechanism promises alone."""
@@ -104,11 +115,10 @@ class TuneJob(Job):
         """The mechanism of the chosen setting."""
         return Candidate.of(self.setting).at(self.request.epsilon, self.request.delta)
 
-    def _chosen(self, names: Any, place: int, mechanism: Mechanism, story: dict[str, Any]) -> Chosen:
+    def _chosen(self, names: Any, place: int, made: Promise, story: dict[str, Any]) -> Chosen:
         """The release with the parameters of the mechanism that made it, and how its setting was chosen."""
         chosen = self.candidates[place]
         self.setting = chosen.setting
-        made = chosen.promise(mechanism)
         tuning = {
             "way": self.way,
             **story,
@@ -128,8 +138,15 @@ class TuneOnPart(TuneJob):
 
     way = "part"
 
-    def __init__(self, request: Request, candidates: Sequence[Candidate], share: float) -> None:
+    def __init__(
+        self,
+        request: Request,
+        candidates: Sequence[Candidate],
+        share: float,
+        counts: CountingTerms | None = None,
+    ) -> None:
         super().__init__(request, candidates, trials_on_part(candidates, request))
+        self._counts = counts
         if not (isinstance(share, int | float) and 0 < share < 1):
             raise InvalidArgument(f"share, of the users to tune on, must lie between 0 and 1, not {share!r}.")
         self._share = float(share)
@@ -138,16 +155,20 @@ class TuneOnPart(TuneJob):
         """Trials on one part, the release on the other."""
         coins = stream.words(Purpose.TUNE, 0, sets.user_digests)
         tuning, others = split_users(sets, coins < np.uint64(int(self._share * 2**64)))
+        tried_on = lists.leave_out(engine, tuning, stream)
         scores = []
         for place, trial in enumerate(self.trials, 1):
             tell(f"setting {place} of {len(self.trials)}")
-            scores.append(int(trial.select(engine, tuning, open_stream())["released"].sum()))
+            scores.append(int(trial.select(engine, tried_on, open_stream())["released"].sum()))
         best = int(np.argmax(scores))
-        mechanism = self.candidates[best].at(self.request.epsilon, self.request.delta)
+        chosen = self.candidates[best]
+        mechanism, counting = chosen.counted_at(self.request.epsilon, self.request.delta, self._counts)
         tell("releasing")
-        names = engine.names(others, mechanism.select(engine, others, open_stream()))
+        items = mechanism.select(engine, lists.leave_out(engine, others, stream), open_stream())
+        names = lists.names(engine, others, items, counting, stream)
         self.scores = scores
-        return self._chosen(names, best, mechanism, {"share": self._share, "scores": scores})
+        made = promise_of(chosen.entry, mechanism, counting)
+        return self._chosen(names, best, made, {"share": self._share, "scores": scores})
 
 
 class TuneBySelection(TuneJob):
@@ -162,13 +183,14 @@ class TuneBySelection(TuneJob):
     def select(self, engine: Engine, sets: Any, lists: Listed, stream: Stream, tell: Tell) -> Chosen:
         """The best of a random number of trials."""
         tell("trying settings")
+        tried_on = lists.leave_out(engine, sets, stream)
         best: tuple[int, int, Any] = (-1, 0, None)
         for place in draw_places(open_stream(), len(self.trials), self._tries):
-            items = self.trials[place].select(engine, sets, open_stream())
+            items = self.trials[place].select(engine, tried_on, open_stream())
             best = max(best, (int(items["released"].sum()), place, items), key=lambda run: run[0])
         _, place, items = best
-        story = {"mean_tries": self._tries}
-        return self._chosen(engine.names(sets, items), place, self.trials[place], story)
+        names, story = lists.names(engine, sets, items, None, stream), {"mean_tries": self._tries}
+        return self._chosen(names, place, self.candidates[place].promise(self.trials[place]), story)
 
 
 def trials_on_part(candidates: Sequence[Candidate], request: Request) -> list[Mechanism]:

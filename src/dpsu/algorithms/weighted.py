@@ -4,8 +4,6 @@ The paper's second baseline and the rule inside DP-SIPS and the first rounds of 
 integers rounded down. Proof: docs/weighted.md.
 """
 
-import math
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,9 +16,15 @@ from dpsu.kernels import ONE, weigh_evenly
 
 def weights_by_size(max_items: int, norm: int) -> NDArray[np.int64]:
     """The largest whole w with s w^p <= (2^30)^p for every set size s; entry 0 is never read."""
+    sizes = np.arange(1, max_items + 1)
     if norm == 1:
-        return np.array([0, *(ONE // s for s in range(1, max_items + 1))], np.int64)
-    return np.array([0, *(math.isqrt(ONE**2 // s) for s in range(1, max_items + 1))], np.int64)
+        return np.concatenate([[0], ONE // sizes])
+    squares = ONE**2 // sizes
+    # The root of a float is off by less than 1.
+    roots = np.sqrt(squares).astype(np.int64)
+    roots -= roots**2 > squares
+    roots += (roots + 1) ** 2 <= squares
+    return np.concatenate([[0], roots])
 
 
 def even_rule(max_items: int, norm: int) -> Rule:

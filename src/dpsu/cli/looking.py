@@ -29,7 +29,9 @@ from dpsu.cli.options import (
     privacy,
     sizes,
 )
-from dpsu.cli.terminal import errors, stages
+from dpsu.cli.paths import require_apart
+from dpsu.cli.terminal import errors, notes, stages
+from dpsu.privacy import advice
 
 ONLY_PUBLIC = "these figures are fit for public or synthetic data only."
 
@@ -46,12 +48,13 @@ def plan(
     as_json: AsJson = False,
 ) -> None:
     """Show noise, threshold and how many users must share an item, before any data is touched."""
-    made = dpsu.plan(
-        max_items=max_items,
-        calibration=calibration.value,
-        **privacy(epsilon, delta),
-        **given(algorithm=algorithm, alpha=alpha, passes=passes, k=k),
-    )
+    with notes(quiet=False):
+        made = dpsu.plan(
+            max_items=max_items,
+            calibration=calibration.value,
+            **privacy(epsilon, delta),
+            **given(algorithm=algorithm, alpha=alpha, passes=passes, k=k),
+        )
     print(made.to_json() if as_json else made)
 
 
@@ -120,6 +123,7 @@ def compare(
         from dpsu.report.charts import check_chart, compare_chart
 
         check_chart(plot)
+        require_apart({"--plot": plot}, files)
     with stages(as_json) as progress:
         frame = dpsu.compare(
             files if len(files) > 1 else files[0],
@@ -153,23 +157,24 @@ def compare(
 
 def demo(
     epsilon: Annotated[float, typer.Option(help="Privacy loss of the demonstration.")] = 3.0,
-    delta: Annotated[float, typer.Option(help="Chance outside of epsilon.")] = 1e-5,
+    delta: Annotated[float, typer.Option(help=f"The delta: {advice.DELTA}.")] = 1e-7,
 ) -> None:
     """Release the words of 25 000 authors' arXiv titles, which come with the package."""
     from dpsu.report.text import chance_chart, in_columns, statement_panel
 
     console = Console(highlight=False)
     frame = dpsu.datasets.words(dpsu.datasets.load("arxiv_titles_small"), user="author", text="text")
-    with stages(quiet=False) as progress:
+    with stages(quiet=False) as progress, notes(quiet=False):
         result = dpsu.release(
             frame, user="author", item="word", epsilon=epsilon, delta=delta, progress=progress
         )
+        made = dpsu.plan(epsilon=epsilon, delta=delta)
     console.print(
-        f"\nReleased {len(result):,} words that many of the authors share. Every so often one of them:\n",
+        f"\nReleased {len(result):,} words that many of the authors share. A sample:\n",
         markup=False,
     )
     console.print(in_columns(result.items[:: max(1, len(result) // 60)], console.width), markup=False)
     console.print()
     console.print(statement_panel(result.statement, result.warning))
     console.print()
-    console.print(chance_chart(dpsu.plan(epsilon=epsilon, delta=delta), set_size=10), markup=False)
+    console.print(chance_chart(made, set_size=10), markup=False)

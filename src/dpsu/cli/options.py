@@ -7,11 +7,11 @@ from typing import Annotated, Any
 import typer
 
 from dpsu.errors import InvalidArgument
+from dpsu.privacy import advice
 
 NO_PRIVACY = (
     "{missing} must be given: there is no default privacy. A smaller epsilon promises more (1 is a common "
-    "choice); delta should lie well below one divided by the number of users (such as 1e-6). `dpsu plan` shows "
-    "what a choice means before any data is read."
+    f"choice). Delta should be {advice.DELTA}. `dpsu plan` shows what a choice means before any data is read."
 )
 
 
@@ -60,9 +60,7 @@ class MethodName(StrEnum):
 
 
 Epsilon = Annotated[float | None, typer.Option(help="Privacy loss; required, there is no default.")]
-Delta = Annotated[
-    float | None, typer.Option(help="Chance outside of epsilon; required, there is no default.")
-]
+Delta = Annotated[float | None, typer.Option(help=f"Choose {advice.DELTA}; required, there is no default.")]
 MaxItems = Annotated[int, typer.Option(help="At most this many items of one user count.")]
 AlgorithmName = Annotated[str | None, typer.Option("--algorithm", help="See `dpsu algorithms`.")]
 CalibrationOption = Annotated[CalibrationName, typer.Option(help="The tightest proven one, or the paper's.")]
@@ -92,7 +90,21 @@ UserPer = Annotated[
 ]
 Format = Annotated[FormatName | None, typer.Option(help="What the files hold, if the ending does not tell.")]
 DropNulls = Annotated[bool, typer.Option("--drop-nulls", help="Leave out rows without a user or an item.")]
-StatementFile = Annotated[Path | None, typer.Option(help="Write what was promised to this JSON file.")]
+StatementFile = Annotated[
+    Path | None,
+    typer.Option(
+        help="Where the statement goes, what was promised as JSON; OUTPUT.statement.json if not given."
+    ),
+]
+NoStatement = Annotated[bool, typer.Option("--no-statement", help="Write no statement.")]
+Title = Annotated[
+    str | None, typer.Option(help="A title for the statement, report and ledger; it is public.")
+]
+Note = Annotated[str | None, typer.Option(help="A note for the statement and report; it is public.")]
+NoCheckUser = Annotated[
+    bool,
+    typer.Option("--no-check-user", help="Do not look whether the user column seems to name people."),
+]
 LedgerFile = Annotated[
     Path | None, typer.Option(help="Record what is spent in this ledger; refuse to pass its cap.")
 ]

@@ -22,6 +22,9 @@ from dpsu.cli.options import (
     LedgerFile,
     MaxItems,
     MethodName,
+    NoCheckUser,
+    NoStatement,
+    Note,
     Output,
     Parts,
     Passes,
@@ -29,6 +32,7 @@ from dpsu.cli.options import (
     ReportFile,
     StatementFile,
     Text,
+    Title,
     TokenizerOption,
     User,
     UserPer,
@@ -39,7 +43,8 @@ from dpsu.cli.options import (
     shares_of,
     sizes,
 )
-from dpsu.cli.terminal import check_outputs, errors, hand_over, notes, stages
+from dpsu.cli.outputs import Outputs
+from dpsu.cli.terminal import errors, notes, stages
 from dpsu.errors import InvalidArgument
 from dpsu.memory import memory_limit, parse_memory
 
@@ -81,7 +86,11 @@ def release(
     ledger: LedgerFile = None,
     memory: Annotated[str | None, typer.Option(help="Stop rather than use more memory: 500M, 8G.")] = None,
     statement: StatementFile = None,
+    no_statement: NoStatement = False,
     report: ReportFile = None,
+    title: Title = None,
+    note: Note = None,
+    no_check_user: NoCheckUser = False,
     unsafe: Annotated[
         bool, typer.Option("--unsafe", help="Admit algorithms that are not private; for research.")
     ] = False,
@@ -93,10 +102,12 @@ def release(
 ) -> None:
     """Release items from files.
 
-    dpsu release posts.parquet --user author --item word --epsilon 1 --delta 1e-6 -o words.parquet
+    dpsu release posts.parquet --user author --item word --epsilon 1 --delta 1e-7 -o words.parquet
     """
     options = given(alpha=alpha, passes=passes, parts=parts, k=k)
-    check_outputs(output, statement, report, counts)
+    outputs = Outputs.of(output, statement, no_statement, report)
+    used = {"--ledger": ledger, "--public-items": public_items, "--exclude": exclude}
+    outputs.check(files, used, counts=counts)
     limit = parse_memory(memory) if memory else None
     with stages(quiet or as_json) as progress, notes(quiet), memory_limit(limit):
         result = dpsu.release(
@@ -115,6 +126,9 @@ def release(
             exclude=exclude,
             counts=counts,
             ledger=ledger,
+            title=title,
+            note=note,
+            check_user=not no_check_user,
             unsafe=unsafe,
             engine=engine.value,
             progress=progress,
@@ -122,7 +136,7 @@ def release(
             **given(algorithm=algorithm),
             **options,
         )
-    hand_over(result, output, statement, as_json, quiet, report)
+    outputs.hand_over(result, as_json=as_json, quiet=quiet)
 
 
 def ngrams(
@@ -147,15 +161,20 @@ def ngrams(
     drop_nulls: DropNulls = False,
     ledger: LedgerFile = None,
     statement: StatementFile = None,
+    no_statement: NoStatement = False,
     report: ReportFile = None,
+    title: Title = None,
+    note: Note = None,
+    no_check_user: NoCheckUser = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
     """Release words and n-grams in levels: what is made of released parts.
 
-    dpsu ngrams posts.parquet --user author --text body --longest 3 --epsilon 1 --delta 1e-6 -o ngrams.parquet
+    dpsu ngrams posts.parquet --user author --text body --longest 3 --epsilon 1 --delta 1e-7 -o ngrams.parquet
     """
-    check_outputs(output, statement, report)
+    outputs = Outputs.of(output, statement, no_statement, report)
+    outputs.check(files, {"--ledger": ledger})
     with stages(quiet or as_json) as progress, notes(quiet):
         result = dpsu.ngrams(
             files if len(files) > 1 else files[0],
@@ -170,10 +189,13 @@ def ngrams(
             drop_nulls=drop_nulls,
             format=format.value if format else None,
             ledger=ledger,
+            title=title,
+            note=note,
+            check_user=not no_check_user,
             progress=progress,
             **privacy(epsilon, delta),
         )
-    hand_over(result, output, statement, as_json, quiet, report)
+    outputs.hand_over(result, as_json=as_json, quiet=quiet)
 
 
 def tune(
@@ -201,15 +223,22 @@ def tune(
     tries: Annotated[float, typer.Option(help="selection: the mean number of tries.")] = 4.0,
     format: Format = None,
     drop_nulls: DropNulls = False,
+    ledger: LedgerFile = None,
     statement: StatementFile = None,
+    no_statement: NoStatement = False,
+    report: ReportFile = None,
+    title: Title = None,
+    note: Note = None,
+    no_check_user: NoCheckUser = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
     """Choose among settings privately and release with the best; all combinations of those given are tried.
 
-    dpsu tune posts.parquet --user author --item word --max-items 30 --max-items 300 --epsilon 1 --delta 1e-6 -o words.txt
+    dpsu tune posts.parquet --user author --item word --max-items 30 --max-items 300 --epsilon 1 --delta 1e-7 -o words.txt
     """
-    check_outputs(output, statement)
+    outputs = Outputs.of(output, statement, no_statement, report)
+    outputs.check(files, {"--ledger": ledger})
     values = given(algorithm=algorithm or None, max_items=max_items or None, alpha=alpha or None)
     if not values:
         raise InvalidArgument(
@@ -230,10 +259,14 @@ def tune(
             tries=tries,
             drop_nulls=drop_nulls,
             format=format.value if format else None,
+            ledger=ledger,
+            title=title,
+            note=note,
+            check_user=not no_check_user,
             progress=progress,
             **privacy(epsilon, delta),
         )
     if not (quiet or as_json):
         chosen = ", ".join(f"{name} {value}" for name, value in tuned.setting.items())
         errors.print(f"chosen: {chosen}", markup=False)
-    hand_over(tuned.release, output, statement, as_json, quiet)
+    outputs.hand_over(tuned.release, as_json=as_json, quiet=quiet)

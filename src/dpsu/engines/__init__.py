@@ -5,10 +5,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from dpsu.errors import InvalidArgument
 from dpsu.kernels import Kernel
+from dpsu.sets.user_sets import Digests
 from dpsu.stream import Stream
 
 if TYPE_CHECKING:
@@ -80,6 +82,12 @@ class Engine(Protocol):
 
     def read_corpus(self, source: "Source", stream: Stream) -> Any:
         """All text of the source as words, for n-grams in levels."""
+
+    def item_types(self, sets: Any) -> pl.Schema:
+        """The columns that name an item, and the types in which they come out."""
+
+    def leave_out(self, sets: Any, digests: Digests) -> Any:
+        """The sets as if nobody held the items with these digests."""
 
     def require_users(self, sets: Any, most: int) -> None:
         """Stop, for the curator's eyes only, if there are more users than a calibration has paid for."""

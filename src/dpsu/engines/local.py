@@ -18,7 +18,7 @@ from dpsu.kernels import Codes, keep_open
 from dpsu.random_kernels import long_rows, sample_rows
 from dpsu.sets import UserSets, read_sets, read_text
 from dpsu.sets.text import Corpus, read_corpus
-from dpsu.sets.user_sets import Digests
+from dpsu.sets.user_sets import Digests, among
 from dpsu.stream import Purpose, Stream
 
 if TYPE_CHECKING:
@@ -84,9 +84,14 @@ class LocalEngine:
         assert source.text is not None
         return read_corpus(source.data, source.text, **_reading(source, stream))
 
-    def leave_out(self, sets: Sets, closed: NDArray[np.bool_]) -> list[Rows]:
-        """The sets as if nobody held the items that are closed."""
-        return self._on_threads(partial(_with_open, opened=~closed), self._rows_of(sets))
+    def item_types(self, sets: UserSets) -> pl.Schema:
+        """The columns that name an item, and their types."""
+        return sets.names.decode(np.zeros(0, np.uint32)).schema
+
+    def leave_out(self, sets: Sets, digests: Digests) -> list[Rows]:
+        """The sets as if nobody held the items with these digests."""
+        opened = ~among(_parts_of(sets)[0].item_digests, digests)
+        return self._on_threads(partial(_with_open, opened=opened), self._rows_of(sets))
 
     def require_users(self, sets: Sets, most: int) -> None:
         """Stop if there are more users than a calibration has paid for."""

@@ -8,7 +8,7 @@ is checkpointed when it is updated, so that plans do not grow; all tables but th
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from dpsu.engines.spark_session import (
 from dpsu.errors import InvalidArgument, TooLarge
 from dpsu.sets import read_sets, read_text
 from dpsu.sets.columns import key_columns, require_apart, require_columns
+from dpsu.sets.user_sets import Digests
 from dpsu.stream import Stream
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ LETTERS = "place long, sender long, payload binary"
 PARTS = LETTERS + ", names binary"
 
 LABEL = "the Spark frame"
+LOCAL_ONLY = "public_items and exclude are for the local engine."
 ROWS_PER_PART, TEXTS_PER_PART = 1 << 20, 1 << 16
 MOST_SHARDS = 512
 
@@ -97,17 +99,16 @@ class SparkEngine:
 
     def read(self, source: "Source", stream: Stream) -> Sets:
         """The sets of all users in a Spark frame, divided into parts by a keyed hash of the user."""
-        words = source.text
-        frame = source.data
+        words, frame, schema_names = source.text, source.data, True
         if not is_spark_frame(frame):
-            frame = scan_files(self._session, frame, source.format)
+            frame, schema_names = scan_files(self._session, frame, source.format)
         if words is not None and words.column is None:
             raise InvalidArgument("on Spark text needs a column: say which one holds it, text=…")
         users = key_columns(source.user, "user")
         items = [words.column] if words and words.column else key_columns(source.item, "item")
         require_apart(users, items)
         columns = list(dict.fromkeys(users + items))
-        require_columns(columns, frame.columns, LABEL)
+        require_columns(columns, frame.columns, LABEL, schema_names=schema_names)
         rows = frame.select(*map(named, columns))
         rows = rows.dropna() if source.drop_nulls else rows
 
@@ -133,6 +134,14 @@ class SparkEngine:
     def read_corpus(self, source: "Source", stream: Stream) -> Any:
         """Not on Spark."""
         raise InvalidArgument("n-grams in levels run on the local engine; pass source.toArrow().")
+
+    def item_types(self, sets: Sets) -> NoReturn:
+        """Not on Spark: only lists ask for types."""
+        raise InvalidArgument(LOCAL_ONLY)
+
+    def leave_out(self, sets: Sets, digests: Digests) -> NoReturn:
+        """Not on Spark."""
+        raise InvalidArgument(LOCAL_ONLY)
 
     def require_users(self, sets: Sets, most: int) -> None:
         """Stop if there are more users than a calibration has paid for; Spark compares, the count stays there."""

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from dpsu.engines import Columns, Rule, Step, Walk
 from dpsu.engines.local import LocalEngine, Rows, longest_of
-from dpsu.errors import DpsuError, SourceError
 from dpsu.sets import UserSets
 from dpsu.sets.columns import require_types, require_values
+from dpsu.sets.discreet import discreet
 from dpsu.sets.encode import KeyEncoder
 from dpsu.sets.user_sets import digest_order, places
 from dpsu.stream import Purpose, Stream
@@ -80,37 +80,28 @@ def arrived(work: Any) -> Any:
     return work
 
 
-def discreet(function: Callable[..., Any]) -> Callable[..., Any]:
+def in_task(function: Callable[..., Any]) -> Callable[..., Any]:
     """Workers' errors end up in logs: those of libraries, which may quote data, are replaced by their bare names."""
-
-    def run(*arguments: Any) -> Any:
-        try:
-            return function(*arguments)
-        except DpsuError:
-            raise
-        except Exception as error:
-            raise SourceError(f"a Spark task failed with {type(error).__name__}") from None
-
-    return run
+    return discreet(function, "a Spark task failed")
 
 
 def on_group(function: Callable[..., pa.Table], **options: Any) -> Callable[[Any], Any]:
     """The function with its options, for Spark to apply to every group: Spark counts arguments."""
-    apply = discreet(partial(function, **options))
+    apply = in_task(partial(function, **options))
     return lambda table: apply(table)
 
 
 def on_groups(function: Callable[..., pa.Table], **options: Any) -> Callable[[Any, Any], Any]:
     """The same for two grouped tables."""
-    apply = discreet(partial(function, **options))
+    apply = in_task(partial(function, **options))
     return lambda own, mail: apply(own, mail)
 
 
 def on_batches(
     function: Callable[[pa.RecordBatch], Iterable[pa.RecordBatch]], batches: Iterable[Any]
 ) -> Iterator[Any]:
-    """Apply a function to every batch, discreetly."""
-    apply = discreet(lambda batch: list(function(batch)))
+    """Apply a function to every batch, with errors that quote no data."""
+    apply = in_task(lambda batch: list(function(batch)))
     for batch in batches:
         yield from apply(batch)
 
@@ -141,7 +132,7 @@ def divide(
     label: str,
 ) -> Iterator[pa.RecordBatch]:
     """Letters to the parts with the rows of their users; `distinct` drops rows that repeat another."""
-    apply = discreet(partial(_divide, user=user, parts=parts, stream=stream, distinct=distinct, label=label))
+    apply = in_task(partial(_divide, user=user, parts=parts, stream=stream, distinct=distinct, label=label))
     for table in in_large_batches(batches):
         yield apply(table)
 

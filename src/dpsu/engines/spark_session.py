@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpsu import errors
 from dpsu.errors import DpsuError, InvalidArgument, SourceError
+from dpsu.sets.discreet import raise_alone
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -39,8 +40,11 @@ def session_for(source: Any) -> "SparkSession":
         ) from None
 
 
-def scan_files(session: "SparkSession", source: Any, format: str | None) -> "DataFrame":
-    """The files as a Spark frame. CSV has no types: its values are strings, and an empty field is null."""
+def scan_files(session: "SparkSession", source: Any, format: str | None) -> "tuple[DataFrame, bool]":
+    """The files as a Spark frame, and whether a schema names its columns.
+
+    CSV has no types: its values are strings, and an empty field is null.
+    """
     paths = [os.fspath(path) for path in (source if isinstance(source, list | tuple) else [source])]
     kind = format or paths[0].removesuffix(".gz").rpartition(".")[2].lower()
     if kind not in READERS:
@@ -51,7 +55,7 @@ def scan_files(session: "SparkSession", source: Any, format: str | None) -> "Dat
     if READERS[kind] == "csv":
         reader = reader.option("header", True).option("sep", "\t" if kind == "tsv" else ",")
     with translated():
-        return reader.load(paths)
+        return reader.load(paths), kind == "parquet"
 
 
 def named(column: str) -> str:
@@ -100,15 +104,18 @@ def translated() -> Iterator[None]:
     except DpsuError:
         raise
     except Exception as error:
-        text = str(error)
-        ours = OURS.search(text)
-        if ours:
-            raise getattr(errors, ours[1])(ours[2]) from None
-        if "No module named 'dpsu'" in text:
-            raise SourceError(
-                "the Spark workers have no dpsu: install it in the Python they run, spark.pyspark.python (docs/cluster.md)"
-            ) from None
-        kind = getattr(error, "getCondition", lambda: None)() or type(error).__name__
-        raise SourceError(
-            f"Spark failed with {kind}; its log says more, for the curator's eyes only"
-        ) from None
+        raise_alone(_translation(error))
+
+
+def _translation(error: Exception) -> DpsuError:
+    text = str(error)
+    ours = OURS.search(text)
+    if ours:
+        kind: type[DpsuError] = getattr(errors, ours[1])
+        return kind(ours[2])
+    if "No module named 'dpsu'" in text:
+        return SourceError(
+            "the Spark workers have no dpsu: install it in the Python they run, spark.pyspark.python (docs/cluster.md)"
+        )
+    condition = getattr(error, "getCondition", lambda: None)() or type(error).__name__
+    return SourceError(f"Spark failed with {condition}; its log says more, for the curator's eyes only")

@@ -23,6 +23,8 @@ from dpsu.ledger import Ledger
 from dpsu.result import Release
 from dpsu.run import Terms, run
 from dpsu.sets import Tokenizer
+from dpsu.sets.discreet import discreet
+from dpsu.sets.frames import column_of
 from dpsu.sets.text import split_text
 from dpsu.sources import Source
 from dpsu.statement import Statement
@@ -64,6 +66,7 @@ class _PrivateVocabulary:
         first, last = self.ngram_range
         return [*range(first, last + 1)]
 
+    @discreet
     def _frame(self, documents: Iterable[str], groups: Sequence[Any] | None) -> pl.DataFrame:
         """The documents with their users; refuses what would leak before it looks at any."""
         for name, default in HARMLESS.items():
@@ -73,11 +76,14 @@ class _PrivateVocabulary:
             raise InvalidArgument("say who wrote each document: fit(documents, groups=users)")
         if isinstance(documents, str):
             raise InvalidArgument("documents must be a collection of strings, not one string")
-        users = pl.Series("user", groups.tolist() if hasattr(groups, "tolist") else [*groups])
-        texts = pl.Series("text", [*documents], dtype=pl.String)
+        users = column_of("user", groups.tolist() if hasattr(groups, "tolist") else [*groups])
+        texts = [*documents]
+        other = next((type(text).__name__ for text in texts if not isinstance(text, str)), None)
+        if other is not None:
+            raise InvalidArgument(f"documents must be strings; one is of the type {other}")
         if len(texts) != len(users):
             raise InvalidArgument("there must be as many groups as documents: one user for each")
-        return pl.DataFrame([users, texts])
+        return pl.DataFrame([users, pl.Series("text", texts, dtype=pl.String)])
 
     def _run(self, job: SingleJob, frame: pl.DataFrame) -> Release:
         """One release of the documents' words, recorded in the ledger if there is one."""

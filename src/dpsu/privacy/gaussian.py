@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from dpsu.errors import InvalidArgument
-from dpsu.privacy import normal
+from dpsu.privacy import advice, normal
 
 Weight = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
@@ -38,9 +38,7 @@ def check_privacy(epsilon: float, delta: float) -> None:
     if not (0.0 < epsilon < math.inf):
         raise InvalidArgument(f"epsilon must be a positive number, not {epsilon!r}; around 1 is common")
     if not (0.0 < delta < 1.0):
-        raise InvalidArgument(
-            f"delta must lie between 0 and 1, not {delta!r}; choose it far below one over the number of users"
-        )
+        raise InvalidArgument(f"delta must lie between 0 and 1, not {delta!r}; choose {advice.DELTA}")
 
 
 def log_delta_gaussian(epsilon: float, mu: float) -> float:
@@ -127,8 +125,10 @@ def delta_new(sigma: float, threshold: float, max_items: int, weight: Weight = e
     """The chance that a new item of one user comes out: `threshold_split` turned round, rounded up."""
 
     def bound(first: NDArray[np.float64], last: NDArray[np.float64]) -> NDArray[np.float64]:
-        z = (threshold - weight(first)) / sigma
-        tail = special.ndtr(-z) * (1.0 + 4.0 * normal.ROUNDING * (2.0 + z * z))
+        each = weight(first)
+        rounding = 4.0 * normal.ROUNDING * (abs(threshold) + each)
+        z = (threshold - each - rounding) / sigma
+        tail = np.minimum(special.ndtr(-z) * (1.0 + 4.0 * normal.ROUNDING * (2.0 + z * z)), 1.0 - 2.0**-53)
         return np.asarray(-np.expm1(last * np.log1p(-tail)), dtype=np.float64)
 
     return min(1.0, largest_over_items(bound, max_items) * (1.0 + 16.0 * normal.ROUNDING))
@@ -151,7 +151,7 @@ def largest_over_items(
     first, last = edges[:-1], edges[1:] - 1
     best = -math.inf
     while first.size:
-        corners = np.union1d(first, last).astype(np.float64)
+        corners = np.concatenate([first, last]).astype(np.float64)
         best = max(best, float(bound(corners, corners).max()))
         open_ = (last > first) & (bound(first.astype(np.float64), last.astype(np.float64)) > best)
         first, last = first[open_], last[open_]

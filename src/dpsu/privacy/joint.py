@@ -71,6 +71,11 @@ def calibrate(
         other = _best_sigma(case, sigma)
         guess, sigma = min((guess, sigma), (_guess(case, other, FINE), other))
     threshold = _proven(case, sigma, guess if lowest < guess < math.inf else lowest)
+    if not math.isfinite(threshold):
+        raise InvalidArgument(
+            f"no threshold can be proven for epsilon {epsilon!r}, delta {delta!r} and {max_items} items: choose a larger "
+            'epsilon or delta, or calibration="paper"'
+        )
     up = sensitivity * (1.0 + 4.0 * normal.ROUNDING)
     return sigma * up, threshold * up
 

@@ -19,6 +19,12 @@ from dpsu.privacy.gaussian import check_privacy, largest_over_items, per_item_ta
 LARGEST_EPSILON = 500.0
 """Above it e^epsilon leaves the range of doubles, and no promise is left to calibrate for."""
 
+MOST_STEPS = 2**20
+"""The longest table of chances for one item per user."""
+
+EXPONENTIAL_BITS = 256
+"""Digits of e^epsilon behind the point: steps are off by less than 2^-200, all to the safe side."""
+
 
 def laplace_threshold(epsilon: float, delta: float, max_items: int, symmetric: bool = True) -> float:
     """The paper's threshold for Laplace noise of scale 1/epsilon, rounded up.
@@ -115,18 +121,40 @@ def optimal_single(epsilon: float, delta: float) -> NDArray[np.float64]:
 
     pi(n+1) = min{e^epsilon pi(n) + delta, 1 - e^-epsilon (1 - pi(n) - delta), 1}, each step rounded down from
     the exact value at the double before it: these doubles, taken as probabilities, satisfy (epsilon, delta).
+    The last is 1 if delta is at least 2^-52; below that, steps near 1 can be too small for doubles.
     """
     check_privacy(epsilon, delta)
+    steps = 2.0 * math.log1p(0.5 * math.expm1(min(epsilon, LARGEST_EPSILON)) / delta) / epsilon
+    if steps > MOST_STEPS:
+        raise InvalidArgument(
+            f"epsilon {epsilon!r} with delta {delta!r} needs a table of {steps:.1e} chances, more than {MOST_STEPS}; choose "
+            "a larger epsilon or delta, or another algorithm"
+        )
+    # Whole multiples of 2^-scale: every double from delta to 1 is one.
+    scale = 60 - math.frexp(delta)[1] + 53
+    one, step = 1 << scale, int(Fraction(delta) * 2**scale)
     growth, decay = _exponential(epsilon, up=False), _exponential(-epsilon, up=True)
-    step = Fraction(delta)
-    chances = [0.0]
-    while chances[-1] < 1.0:
-        here = Fraction(chances[-1])
-        risen = _round_down(min(growth * here + step, 1 - decay * (1 - here - step), Fraction(1)))
-        if risen <= chances[-1]:
+    here, chances = 0, [0]
+    while here < one:
+        grown = here * growth >> EXPONENTIAL_BITS
+        closed = one - _shifted_up(max(one - here - step, 0) * decay)
+        risen = _leading(min(grown + step, closed, one))
+        if risen <= here:
             break
-        chances.append(risen)
-    return np.array(chances)
+        here = risen
+        chances.append(here)
+    return np.array([math.ldexp(chance, -scale) for chance in chances])
+
+
+def _leading(value: int) -> int:
+    """The 53 leading bits: the largest double that is no larger."""
+    below = max(value.bit_length() - 53, 0)
+    return value >> below << below
+
+
+def _shifted_up(value: int) -> int:
+    """The value over 2^EXPONENTIAL_BITS, rounded up."""
+    return -(-value >> EXPONENTIAL_BITS)
 
 
 def _probability(x: NDArray[np.float64], epsilon: float, kappa: float, middle: float) -> NDArray[np.float64]:
@@ -156,13 +184,8 @@ def _precision(epsilon: float, x: Fraction, middle: float, bits: int) -> int:
     return bits + 32 + math.ceil(math.log2(2.0 + epsilon * (abs(float(x)) + abs(middle))))
 
 
-def _exponential(exponent: float, up: bool) -> Fraction:
-    context = _context(160)
-    mantissa, power = context.frexp(context.exp(context.mpf(exponent)))
-    whole = int(context.floor(context.ldexp(mantissa, 128))) + (1 if up else 0)
-    return Fraction(whole) * Fraction(2) ** (int(power) - 128)
-
-
-def _round_down(value: Fraction) -> float:
-    nearest = float(value)
-    return math.nextafter(nearest, -math.inf) if Fraction(nearest) > value else nearest
+def _exponential(exponent: float, up: bool) -> int:
+    """e^exponent in units of 2^-EXPONENTIAL_BITS, rounded up or down."""
+    context = _context(2 * EXPONENTIAL_BITS + 2 * math.ceil(abs(exponent)))
+    whole = int(context.floor(context.ldexp(context.exp(context.mpf(exponent)), EXPONENTIAL_BITS)))
+    return whole + up

@@ -14,13 +14,30 @@ from typing import Any
 import numpy as np
 
 from dpsu.algorithms import calibrate, find
+from dpsu.algorithms.base import Algorithm, Mechanism
 from dpsu.algorithms.counts import share_with_counts
 from dpsu.algorithms.focused import Focus
 from dpsu.algorithms.request import Request
-from dpsu.errors import InvalidArgument
+from dpsu.errors import DpsuError
 from dpsu.output import write_text
 from dpsu.plan import Plan
+from dpsu.privacy.loss import chance_above
+from dpsu.report.facts import facts, in_words, parameters_in_words
 from dpsu.statement import Statement
+
+HEADLINE = "What this list can and cannot tell about a person"
+WHY_NO_CURVE = {
+    "single": "This statement alone does not tell the curve; <code>dpsu plan</code> draws it for given parameters.",
+    "levels": "Each level of n-grams has thresholds of its own, and an n-gram comes out only if its parts have: there is no "
+    "single curve.",
+    "tuned": "The setting was chosen among several, each with thresholds of its own: there is no single curve.",
+}
+PASSED_BY_A_LITTLE = (
+    "The first factor may be passed by a little at any time; how often it is passed by much is bounded. "
+)
+PRIORS = (0.01, 0.1, 0.5)
+TIMES = (1.0, 1.1, 2.0, 10.0)
+"""Multiples of e^epsilon for which the page bounds the chance of a larger change of odds."""
 
 SET_SIZES = (1, 10, 100)
 POINTS = 33
@@ -36,12 +53,14 @@ def page(statement: Statement, released: int | None = None) -> str:
     """The page about this statement."""
     template = Template(files("dpsu.report").joinpath("page.html").read_text(encoding="utf-8"))
     return template.substitute(
-        title="What this list can and cannot tell about a person",
+        title=escape(statement.title or HEADLINE),
         lead=_lead(statement, released),
         promise=_promise(statement),
+        about=_about(statement),
         curve=_curve(statement),
-        strength=_strength(statement.epsilon, statement.delta),
-        limits=_list([*statement.not_covered, *_claims(statement)]),
+        strength=_strength(statement),
+        grounds=_grounds(statement),
+        limits=_list(statement.not_covered),
         parameters=_parameters(statement),
         verify=_verify(statement),
         version=escape(statement.version),
@@ -49,22 +68,34 @@ def page(statement: Statement, released: int | None = None) -> str:
 
 
 def plan_of(statement: Statement) -> Plan | None:
-    """The plan that this statement was calibrated from; None if it cannot be told from the statement alone."""
+    """The plan that this statement was calibrated from; None if it cannot be told from the statement alone.
+
+    Levels and tunings have several mechanisms, and a policy of the publisher's own is not in the statement.
+    """
+    if statement.kind != "single":
+        return None
     parameters = {name: value for name, value in statement.parameters.items() if name != "counts"}
     try:
         entry = find(statement.algorithm)
-    except InvalidArgument:
+        mechanism = _calibrated(entry, statement, parameters)
+    except (DpsuError, LookupError, TypeError, ValueError, ArithmeticError):
         return None
+    same = json.loads(json.dumps(mechanism.parameters())) == json.loads(json.dumps(parameters))
+    return Plan(entry.name, mechanism) if same else None
+
+
+def _calibrated(entry: Algorithm, statement: Statement, parameters: dict[str, Any]) -> Mechanism:
     options = {name: parameters[name] for name in entry.options if name in parameters}
     if "focus" in entry.options:
         focus = Focus(**{constant.name: parameters[constant.name] for constant in fields(Focus)})
         options = {"focus": focus} if focus != Focus() else {}
     how: Any = statement.calibration
     request = Request(statement.epsilon, statement.delta, statement.max_items, how, options)
-    counted = "counts" in statement.parameters
-    mechanism = share_with_counts(entry, request)[0] if counted else calibrate(entry, request)
-    same = json.loads(json.dumps(mechanism.parameters())) == json.loads(json.dumps(parameters))
-    return Plan(entry.name, mechanism) if same and statement.kind == "single" else None
+    return (
+        share_with_counts(entry, request)[0]
+        if "counts" in statement.parameters
+        else calibrate(entry, request)
+    )
 
 
 def _lead(statement: Statement, released: int | None) -> str:
@@ -77,23 +108,37 @@ def _lead(statement: Statement, released: int | None) -> str:
 def _promise(statement: Statement) -> str:
     if statement.void:
         return f'<div class="promise void"><p><strong>Nothing is promised:</strong> {escape(statement.void)}.</p></div>'
-    factor = math.exp(min(statement.epsilon, 700))
     return (
         '<div class="promise"><p>For every single person, the file would have come out almost as likely if their data had '
-        "never been there. Whatever anyone sees in it or infers from it, the odds that a given person is in the data change "
-        f"by a factor of at most <strong>{_short(factor)}</strong>, except with a chance of "
-        f"{_one_in(statement.delta)}.</p><p>In the terms of the field: the output is ({statement.epsilon:g}, "
-        f"{statement.delta:g})-differentially private for {escape(statement.unit)}. At most {statement.max_items:,} "
-        "items of one person count.</p></div>"
+        "never been there. Take any set of files that could have come out. The chance that the file is one of them is, with "
+        f"the person's data, at most <strong>{_factor(statement.epsilon)} times</strong> what it is without, plus "
+        f"{_one_in(statement.delta)}. The same holds the other way round.</p><p>In the terms of the field: the output is "
+        f"({statement.epsilon:g}, {statement.delta:g})-differentially private for {escape(statement.unit)}. At most "
+        f"{statement.max_items:,} items of one person count.</p></div>"
     )
 
 
-def _strength(epsilon: float, delta: float) -> str:
-    rows = [(prior, 1 / (1 + (1 - prior) / prior * math.exp(-epsilon))) for prior in (0.01, 0.1, 0.5)]
-    body = "".join(
-        f'<tr><td class="number">{prior:.0%}</td><td class="number">{_percent(after)}</td></tr>'
-        for prior, after in rows
+def _about(statement: Statement) -> str:
+    rows = facts(statement)
+    if not rows:
+        return "<p>The statement does not say which data it is about.</p>"
+    return f"<table><caption>As the publisher describes it</caption><tbody>{_rows(rows)}</tbody></table>"
+
+
+def _grounds(statement: Statement) -> str:
+    if not statement.rests_on:
+        return "<p>The statement names nothing that the publisher must guarantee.</p>"
+    return (
+        "<p>The promise follows only if all of this is true. No computation shows it; the publisher guarantees it:</p>"
+        f"{_list(statement.rests_on)}"
     )
+
+
+def _strength(statement: Statement) -> str:
+    epsilon, delta = statement.epsilon, statement.delta
+    suspicions = [
+        (f"{prior:.0%}", _percent(1 / (1 + (1 - prior) / prior * math.exp(-epsilon)))) for prior in PRIORS
+    ]
     if epsilon <= 1:
         verdict = "Values of epsilon up to 1 are commonly called strong."
     elif epsilon <= 5:
@@ -102,19 +147,39 @@ def _strength(epsilon: float, delta: float) -> str:
         verdict = (
             "Values of epsilon above 5 promise little in the worst case; real attacks may gain far less."
         )
+    chances = [(_factor(epsilon, times), _bound(statement, times)) for times in TIMES]
     return (
-        f"<p>Suppose somebody suspects that a person is in the data. After seeing the file they can be at most this sure "
-        f"(epsilon {epsilon:g}):</p><table><caption>The most that the file can tell about one person</caption><thead><tr>"
-        '<th class="number" scope="col">sure before</th><th class="number" scope="col">sure after, at most</th></tr></thead>'
-        f"<tbody>{body}</tbody></table><p>{verdict} Delta is the chance that this bound fails, {_one_in(delta)}; it should "
-        "lie far below one divided by the number of people in the data.</p>"
+        "<p>Suppose somebody suspects that a person is in the data. If the file changes the odds by the factor "
+        f"{_factor(epsilon)} (epsilon {epsilon:g}), they become this sure:</p>"
+        f"{_numbers('What the file can tell about one person', ('sure before', 'sure after'), suspicions)}"
+        f"<p>{verdict}</p><p>Delta, {_one_in(delta)}, is not the chance that the odds change by more. That chance has a "
+        "bound of its own, which follows from the numbers of this release:</p>"
+        f"{_numbers('How likely the file tells more', ('odds change by more than', 'chance, at most'), chances)}"
+        f"<p>{'' if statement.budget else PASSED_BY_A_LITTLE}Delta should be at most one divided by a hundred times the "
+        "number of people in the data.</p>"
     )
+
+
+def _bound(statement: Statement, times: float) -> str:
+    """The chance that the odds change by more than `times` e^epsilon."""
+    loss = statement.epsilon + math.log(times)
+    chance = chance_above(loss, epsilon=statement.epsilon, delta=statement.delta, budget=statement.budget)
+    return "no bound" if chance >= 1 else _one_in(chance)
+
+
+def _numbers(caption: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table of numbers."""
+    top = "".join(f'<th class="number" scope="col">{name}</th>' for name in head)
+    body = "".join(
+        "<tr>" + "".join(f'<td class="number">{value}</td>' for value in row) + "</tr>" for row in rows
+    )
+    return f"<table><caption>{caption}</caption><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def _curve(statement: Statement) -> str:
     plan = plan_of(statement)
     if plan is None:
-        return "<p>This statement alone does not tell the curve; <code>dpsu plan</code> draws it for given parameters.</p>"
+        return f"<p>{WHY_NO_CURVE.get(statement.kind, WHY_NO_CURVE['single'])}</p>"
     sizes = [size for size in SET_SIZES if size <= statement.max_items]
     users = _ladder(plan, sizes)
     chances = {size: np.asarray(plan.chance(users, size)) for size in sizes}
@@ -201,33 +266,28 @@ def _table(users: list[int], chances: dict[int, Any]) -> str:
 
 def _parameters(statement: Statement) -> str:
     rows = [
+        ("kind", statement.kind),
         ("algorithm", statement.algorithm),
         ("calibration", statement.calibration),
         ("epsilon", statement.epsilon),
         ("delta", statement.delta),
-        ("at most so many items of a person", statement.max_items),
-        *_for_a_table(statement.parameters).items(),
+        ("max_items", statement.max_items),
+        *parameters_in_words(statement),
         *(vars(statement.budget) if statement.budget else {}).items(),
         ("randomness", statement.noise_source),
         ("proof", statement.proof),
     ]
-    body = "".join(
-        f'<tr><th scope="row">{escape(str(name))}</th><td>{escape(_value(value))}</td></tr>'
-        for name, value in rows
-    )
     return (
         '<div class="wide" tabindex="0" role="region" aria-label="Parameters"><table><caption>Noise and thresholds in units '
-        f"of what one person can give</caption><tbody>{body}</tbody></table></div>"
+        f"of what one person can give</caption><tbody>{_rows(rows)}</tbody></table></div>"
     )
 
 
-def _for_a_table(parameters: dict[str, Any]) -> dict[str, Any]:
-    """The parameters without the numbers of every trial of a tuning, which only a program reads."""
-    tuning = parameters.get("tuning")
-    if not isinstance(tuning, dict):
-        return parameters
-    told = {name: value for name, value in tuning.items() if name not in ("trials", "release")}
-    return {**parameters, "tuning": told}
+def _rows(rows: Sequence[tuple[str, Any]]) -> str:
+    return "".join(
+        f'<tr><th scope="row">{escape(str(name))}</th><td>{escape(in_words(value))}</td></tr>'
+        for name, value in rows
+    )
 
 
 def _verify(statement: Statement) -> str:
@@ -247,10 +307,6 @@ def _verify(statement: Statement) -> str:
     )
 
 
-def _claims(statement: Statement) -> list[str]:
-    return [f"whether the claim holds {claim}, which is the publisher's" for claim in statement.rests_on]
-
-
 def _list(entries: Sequence[str]) -> str:
     return "<ul>" + "".join(f"<li>{escape(entry)}</li>" for entry in entries) + "</ul>"
 
@@ -259,17 +315,8 @@ def _items(size: int) -> str:
     return "1 item" if size == 1 else f"{size} items"
 
 
-def _value(value: Any) -> str:
-    if isinstance(value, float):
-        return f"{value:.6g}"
-    if isinstance(value, list):
-        return ", ".join(_value(entry) for entry in value)
-    if isinstance(value, dict):
-        return "; ".join(f"{name} {_value(entry)}" for name, entry in value.items())
-    return str(value)
-
-
-def _short(value: float) -> str:
+def _factor(epsilon: float, times: float = 1.0) -> str:
+    value = times * math.exp(min(epsilon, 700))
     return f"{value:.3g}" if value < 1000 else f"{value:.2e}"
 
 
@@ -280,4 +327,4 @@ def _percent(chance: float) -> str:
 
 
 def _one_in(chance: float) -> str:
-    return f"one in {round(1 / chance):,}"
+    return f"one in {round(1 / chance):,}" if chance > 1e-12 else f"{max(chance, 1e-300):.0e}"

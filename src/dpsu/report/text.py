@@ -7,12 +7,16 @@ import polars as pl
 from rich.console import Console
 from rich.panel import Panel
 from rich.table import Table
+from rich.text import Text
 
 from dpsu.ledger import Ledger
 from dpsu.plan import Plan
+from dpsu.report.facts import facts
 from dpsu.statement import Statement
 
 WIDTH = 100
+KINDS = {"single": "", "levels": "levels of ", "tuned": "chosen by private tuning: "}
+SHOWN_LAST = ("date", "note")
 BAR = 40
 
 
@@ -81,16 +85,25 @@ def statement_text(statement: Statement) -> str:
         if statement.void
         else f"This output is ({statement.epsilon:g}, {statement.delta:g})-differentially private for {statement.unit}."
     )
-    single = {
-        name: value for name, value in statement.parameters.items() if isinstance(value, str | int | float)
-    }
     lines = [
         *([f"Title: {statement.title}"] if statement.title else []),
         promise,
-        f"Algorithm: {statement.algorithm}, {statement.calibration} calibration, max_items {statement.max_items}.",
-        f"Parameters: {', '.join(f'{name} {_number(value)}' for name, value in single.items())}.",
-        f"Noise: {statement.noise_source}.",
+        *(
+            f"{name[0].upper()}{name[1:]}: {value}."
+            for name, value in facts(statement)
+            if name not in SHOWN_LAST
+        ),
+        f"Algorithm: {KINDS[statement.kind]}{statement.algorithm}, {statement.calibration} calibration, "
+        f"max_items {statement.max_items}.",
     ]
+    single = [
+        f"{name} {_number(value)}"
+        for name, value in statement.parameters.items()
+        if isinstance(value, str | int | float)
+    ]
+    if single:
+        lines.append(f"Parameters: {', '.join(single)}.")
+    lines.append(f"Noise: {statement.noise_source}.")
     if statement.budget:
         lines.append(
             f"Composes as mu {statement.budget.mu:.6g} (Gaussian DP), delta_new {statement.budget.delta_new:.4g}."
@@ -107,8 +120,12 @@ def statement_text(statement: Statement) -> str:
 def statement_panel(statement: Statement | None, warning: str | None) -> Panel:
     """What was promised, framed."""
     if statement is None:
-        return Panel(str(warning), title="no promise", border_style="red")
-    return Panel(str(statement), title="what is promised", border_style="red" if statement.void else "green")
+        return Panel(Text(str(warning)), title="no promise", border_style="red")
+    return Panel(
+        Text(_plain(str(statement))),
+        title="what is promised",
+        border_style="red" if statement.void else "green",
+    )
 
 
 def catalogue_table(frame: pl.DataFrame) -> Table:
@@ -145,22 +162,31 @@ def comparison_table(frame: pl.DataFrame) -> Table:
 def ledger_table(ledger: Ledger) -> Table:
     """What was spent over one data set, for what, and what is left."""
     table = Table(
-        title=f"{ledger.path.name}: epsilon {ledger.epsilon:g}, delta {ledger.delta:g} at most",
-        caption=f"at delta {ledger.delta:g}: epsilon {ledger.epsilon_spent():.4g} spent, {ledger.epsilon_left():.4g} left",
+        title=Text(f"{_plain(ledger.path.name)}: epsilon {ledger.epsilon:g}, delta {ledger.delta:g} at most"),
+        caption=ledger_balance(ledger),
     )
     for column in ("entry", "date", "purpose", "epsilon", "delta", "output"):
-        table.add_column(column)
+        words = column in ("purpose", "output")
+        table.add_column(column, no_wrap=not words, overflow="fold", justify="left" if words else "right")
     for entry in ledger.entries():
         algorithm = entry.statement.algorithm if entry.statement else "not finished"
         table.add_row(
             str(entry.number),
             entry.at[:10],
-            entry.purpose or algorithm,
+            Text(_plain(entry.purpose or algorithm)),
             f"{entry.epsilon:g}",
             f"{entry.delta:g}",
-            entry.output or "",
+            Text(_plain(entry.output or "")),
         )
     return table
+
+
+def ledger_balance(ledger: Ledger) -> str:
+    """What all entries together have spent, and what is left."""
+    return (
+        f"at delta {ledger.delta:g}: epsilon {ledger.epsilon_spent():.4g} of {ledger.epsilon:g} spent, "
+        f"{ledger.epsilon_left():.4g} left"
+    )
 
 
 def in_columns(words: Sequence[Any], width: int) -> str:
@@ -170,6 +196,11 @@ def in_columns(words: Sequence[Any], width: int) -> str:
     per_line = max(1, min(width, WIDTH) // cell)
     rows = [texts[k : k + per_line] for k in range(0, len(texts), per_line)]
     return "\n".join("".join(f"{text:<{cell}}" for text in row).rstrip() for row in rows)
+
+
+def _plain(text: str) -> str:
+    """Text from elsewhere without what would steer a terminal."""
+    return "".join(sign if sign.isprintable() or sign == "\n" else "�" for sign in text)
 
 
 def _percent(chance: float) -> str:

@@ -11,6 +11,7 @@ from dpsu.hints import did_you_mean
 ColumnNames = str | Sequence[str]
 
 SHOWN_COLUMNS = 20
+NO_HEADER = "; CSV and TSV need a first line that names the columns, JSON lines need them as keys"
 
 WHOLE = cs.integer() | cs.boolean() | cs.date() | cs.time() | cs.datetime() | cs.duration()
 TEXT = cs.string() | cs.categorical() | cs.enum() | cs.binary() | cs.decimal()
@@ -37,18 +38,25 @@ def require_apart(user: list[str], item: list[str]) -> None:
         )
 
 
-def require_columns(columns: Iterable[str], available: Sequence[str], label: str) -> None:
-    """Every column must be there; the error names those that are."""
+def require_columns(
+    columns: Iterable[str], available: Sequence[str], label: str, *, schema_names: bool = True
+) -> None:
+    """Every column must be there. The error names those that are, if it is the source's schema that names them.
+
+    In a text format the names may be data: the first row of a file without a header. Only one that is close to what
+    was asked for is shown then.
+    """
     for column in columns:
         if column not in available:
-            shown = ", ".join(
-                name if len(name) <= 40 else name[:39] + "…" for name in available[:SHOWN_COLUMNS]
-            )
-            more = ", …" if len(available) > SHOWN_COLUMNS else ""
+            has = f"; it has {_shown(available)}" if schema_names else NO_HEADER
             raise ColumnNotFound(
-                f"there is no column {column!r} in {label}; it has {shown or 'no columns'}{more}."
-                + did_you_mean(column, available)
+                f"there is no column {column!r} in {label}{has}.{did_you_mean(column, available)}"
             )
+
+
+def _shown(names: Sequence[str]) -> str:
+    shown = ", ".join(name if len(name) <= 40 else name[:39] + "…" for name in names[:SHOWN_COLUMNS])
+    return (shown or "no columns") + (", …" if len(names) > SHOWN_COLUMNS else "")
 
 
 def require_types(schema: pl.Schema, label: str) -> None:

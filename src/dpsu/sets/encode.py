@@ -16,11 +16,13 @@ from dpsu.random_kernels import digest_bytes, digest_concatenated, digest_intege
 from dpsu.sets.columns import WHOLE
 from dpsu.sets.table import Codes, Keys, KeyTable
 from dpsu.sets.user_sets import Names
-from dpsu.sets.views import INLINE, padded, strings_of, views_of
+from dpsu.sets.views import INLINE, padded, spread_of_digits, strings_of, views_of
 
 LOW_32 = np.uint64(0xFFFFFFFF)
 LONG = np.uint64(0xFFFFFFFF)
 """The first word of the key of a long string; it would be a view of 2^32 - 1 bytes."""
+
+FEW = 1 << 8
 
 NO_ROWS, NO_KEYS = np.zeros(0, np.int64), np.zeros((0, 2), np.uint64)
 
@@ -53,6 +55,13 @@ class WholeColumn:
     def absorb(self, other: "WholeColumn") -> Codes:
         """Take in the values of another column; the codes that they have here, in the order of those there."""
         return self._table.encode(other._table.keys)
+
+    def counts_up(self) -> bool:
+        """Whether the distinct values are whole numbers without a gap."""
+        if not self.dtype.is_integer() or not len(self):
+            return False
+        keys = self._table.keys
+        return _spread(keys if self.dtype == pl.UInt64 else keys.view(np.int64)) == len(self)
 
     def digests(self, digest_key: Keys) -> Keys:
         """The digest of every distinct value, in the order of their codes."""
@@ -161,6 +170,19 @@ class TextColumn:
         """The values of the first codes."""
         return self._long_strings.put_into(strings_of(self._table.keys[:known]))
 
+    def counts_up(self) -> bool:
+        """Whether the distinct values are the decimal digits of whole numbers without a gap, as in a CSV file."""
+        if self._text != pl.String or self._long or not len(self):
+            return False
+        keys = self._table.keys
+        few = strings_of(keys[:FEW]).to_list()
+        # These rule out most columns, without a compiled loop.
+        if not all(map(bytes.isdigit, few)) or _spread(np.array([*map(int, few)])) > len(self):
+            return False
+        ends = np.array([np.iinfo(np.int64).max, np.iinfo(np.int64).min])
+        no_number = spread_of_digits(len(keys), keys.reshape(-1), ends)
+        return not no_number and _spread(ends) == len(self)
+
     def digests(self, digest_key: Keys) -> Keys:
         """The digest of every distinct value, in the order of their codes."""
         return digest_bytes(*bytes_of(self.names()), digest_key)
@@ -168,6 +190,11 @@ class TextColumn:
     def names(self) -> pl.Series:
         """The bytes of the distinct values, in the order of their codes."""
         return self._strings(len(self))
+
+
+def _spread(numbers: NDArray[Any]) -> int:
+    """How many whole numbers lie from the least to the greatest."""
+    return int(numbers.max()) - int(numbers.min()) + 1
 
 
 class LongStrings(NamedTuple):
@@ -235,6 +262,11 @@ class KeyEncoder:
         for table, other in zip(self._joins, others, strict=True):
             codes = table.encode(codes.astype(np.uint64) << np.uint64(32) | other.astype(np.uint64))
         return codes
+
+    def counts_up(self) -> bool:
+        """Whether the keys are one column of whole numbers, or of their digits, without a gap."""
+        first, *others = self._columns.values()
+        return not others and first.counts_up()
 
     def digests(self) -> Keys:
         """The digest of every distinct key, in the order of their codes."""

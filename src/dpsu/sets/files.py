@@ -1,6 +1,5 @@
 """Files as sources: paths, globs, folders and standard input, scanned lazily with Polars."""
 
-import glob
 import io
 import sys
 from collections.abc import Iterator, Sequence
@@ -13,8 +12,10 @@ from polars import selectors as cs
 from dpsu.errors import InvalidArgument, SourceError
 from dpsu.hints import did_you_mean
 from dpsu.sets.columns import require_columns
+from dpsu.sets.paths import Found, find_files
 
 FORMATS = {"parquet": "Parquet", "csv": "CSV", "tsv": "TSV", "jsonl": "JSON lines", "ndjson": "JSON lines"}
+STANDARD_INPUT = "-"
 COMPRESSIBLE = {"csv", "tsv", "jsonl", "ndjson"}
 KNOWN_ENDINGS = ".parquet, .csv, .tsv, .jsonl, .ndjson (the last four also with .gz)"
 
@@ -22,7 +23,7 @@ KNOWN_ENDINGS = ".parquet, .csv, .tsv, .jsonl, .ndjson (the last four also with 
 def scan_paths(
     paths: Sequence[str | Path], columns: list[str], format: str | None
 ) -> tuple[pl.LazyFrame, str]:
-    """The columns of all files behind `paths`, and what to call them in an error.
+    """The columns of all files behind `paths`, each file once, and what to call them in an error.
 
     A path is a file, a folder (read with the keys of its `key=value` parts as columns), a glob, or `-` for
     standard input. Text has no types: columns of CSV and TSV and the keys of a folder's parts are strings.
@@ -31,7 +32,17 @@ def scan_paths(
         raise InvalidArgument(
             f"there is no format {format!r}; known are {', '.join(FORMATS)}.{did_you_mean(format, FORMATS)}"
         )
-    frames = [frame for path in paths for frame in _scan_path(str(path), columns, format)]
+
+    def is_data(file: Path) -> bool:
+        """Files that start with a dot or underscore are others' notes, not data."""
+        hidden = any(part.startswith((".", "_")) for part in file.parts)
+        return not hidden and (format is not None or _ending(file) in FORMATS)
+
+    named = [path for path in paths if str(path) != STANDARD_INPUT]
+    files = find_files(named, is_data, f"file with one of the endings {KNOWN_ENDINGS}")
+    frames = [_scan_file(file, columns, format or _format_of(file)) for file in files]
+    if len(named) < len(paths):
+        frames.append(_scan_standard_input(columns, format))
     label = str(paths[0]) if len(paths) == 1 else "the files"
     if len(frames) == 1:
         return frames[0], label
@@ -61,48 +72,12 @@ def reading(label: str, format: str | None) -> Iterator[None]:
         ) from None
 
 
-def _scan_path(path: str, columns: list[str], format: str | None) -> Iterator[pl.LazyFrame]:
-    if path == "-":
-        yield _scan_standard_input(columns, format)
-        return
-    root = Path(path).expanduser()
-    if root.is_dir():
-        yield from _scan_folder(root, columns, format)
-    elif root.is_file():
-        yield _scan_file(root, columns, format or _format_of(root))
-    elif glob.has_magic(path):
-        matches = sorted(glob.glob(str(root), recursive=True))  # noqa: PTH207 (Path.glob takes no absolute pattern)
-        if not matches:
-            raise SourceError(f"no file matches {path!r}")
-        for match in matches:
-            yield from _scan_path(match, columns, format)
-    else:
-        raise SourceError(f"there is no file {path!r}")
-
-
 def _scan_standard_input(columns: list[str], format: str | None) -> pl.LazyFrame:
     if format is None:
         raise InvalidArgument(
             f"standard input has no ending; say its format (--format): one of {', '.join(FORMATS)}"
         )
     return _select(io.BytesIO(sys.stdin.buffer.read()), columns, format, "standard input")
-
-
-def _scan_folder(folder: Path, columns: list[str], format: str | None) -> Iterator[pl.LazyFrame]:
-    """The data files at any depth; those that start with a dot or underscore are others' notes, not data."""
-    files = [
-        file
-        for file in sorted(folder.rglob("*"))
-        if file.is_file()
-        and not any(part.startswith((".", "_")) for part in file.relative_to(folder).parts)
-        and (format or _ending(file) in FORMATS)
-    ]
-    if not files:
-        raise SourceError(f"the folder {str(folder)!r} holds no file with one of the endings {KNOWN_ENDINGS}")
-    for file in files:
-        parts = file.relative_to(folder).parts[:-1]
-        keys = [part.partition("=")[0] for part in parts if "=" in part]
-        yield _scan_file(file, columns, format or _ending(file), keys)
 
 
 def _ending(path: Path) -> str:
@@ -112,29 +87,30 @@ def _ending(path: Path) -> str:
     return endings[-1] if endings else ""
 
 
-def _format_of(path: Path) -> str:
-    ending = _ending(path)
+def _format_of(file: Found) -> str:
+    ending = _ending(file.path)
     if ending not in FORMATS:
         raise SourceError(
-            f"the ending of {str(path)!r} says no known format; known are {KNOWN_ENDINGS}. "
+            f"the ending of {file.label!r} says no known format; known are {KNOWN_ENDINGS}. "
             "For another ending pass format= (--format)"
         )
     return ending
 
 
-def _scan_file(file: Path, columns: list[str], format: str, keys: Sequence[str] = ()) -> pl.LazyFrame:
+def _scan_file(file: Found, columns: list[str], format: str) -> pl.LazyFrame:
     try:
-        with file.open("rb") as opened:
+        with file.path.open("rb") as opened:
             start = opened.read(4)
     except OSError as error:
-        raise SourceError(f"{str(file)!r} could not be opened: {error.strerror}") from None
+        raise SourceError(f"{file.label!r} could not be opened: {error.strerror}") from None
     # Parquet taken for text has a header of a kind: better to say what it is than which columns it lacks.
     looks = "Parquet" if start == b"PAR1" else "JSON lines" if start[:1] == b"{" else FORMATS[format]
     if looks != FORMATS[format]:
         raise SourceError(
-            f"{str(file)!r} is not {FORMATS[format]}: it looks like {looks}; if so, pass format= (--format)"
+            f"{file.label!r} is not {FORMATS[format]}: it looks like {looks}; if so, pass format= (--format)"
         )
-    return _select(file, columns, format, str(file), keys)
+    keys = [part.partition("=")[0] for part in file.keys]
+    return _select(file.path, columns, format, file.label, keys)
 
 
 def _select(
@@ -145,7 +121,7 @@ def _select(
     with reading(label, format):
         frame = _scan(source, format, keys)
         available = frame.collect_schema().names()
-    require_columns(columns, available, label)
+    require_columns(columns, available, label, schema_names=format == "parquet")
     # Each file has categories of its own; strings are the same in all.
     return frame.select(columns).with_columns((cs.categorical() | cs.enum()).cast(pl.String))
 

@@ -54,7 +54,7 @@ def scan_collection(source: Mapping[Any, Iterable[Any]] | Iterable[Any]) -> pl.L
         users.append(user)
         sizes.append(len(items) - held)
     rows = np.repeat(np.arange(len(users)), sizes)
-    return pl.LazyFrame([_column(USER, users).gather(rows), _column(ITEM, items)])
+    return pl.LazyFrame([column_of(USER, users).gather(rows), column_of(ITEM, items)])
 
 
 def _user_and_items(entry: Any) -> tuple[Any, Any]:
@@ -63,7 +63,7 @@ def _user_and_items(entry: Any) -> tuple[Any, Any]:
     return entry[0], entry[1]
 
 
-def _column(name: str, values: list[Any]) -> pl.Series:
+def column_of(name: str, values: list[Any]) -> pl.Series:
     """The values as one column of one type; Polars would turn some mixtures into others' values."""
     kinds = {_kind(value_type) for value_type in set(map(type, values))} - {type(None)}
     if len(kinds) > 1:

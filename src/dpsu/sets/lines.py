@@ -1,14 +1,13 @@
 """Plain text files as sources: a row per line, and a user per line or per file."""
 
-import glob
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
 import polars as pl
 
-from dpsu.errors import SourceError
 from dpsu.sets.files import reading
+from dpsu.sets.paths import find_files
 
 USER, TEXT = "user", "text"
 ENDING = ".txt"
@@ -18,12 +17,14 @@ BLOCK = 1 << 26
 def scan_lines(paths: Sequence[str | Path], user_per: Literal["line", "file"]) -> tuple[pl.LazyFrame, str]:
     """The lines of all files behind `paths` with their users, and what to call them in an error.
 
-    A path is a file, a glob, or a folder, whose .txt files at any depth are read. Files are in UTF-8.
+    A path is a file, a glob, or a folder, whose .txt files at any depth are read. Files are in UTF-8. A file counts once,
+    whichever paths and links lead to it: a line must not be several users, nor a file two. The user of a file is its
+    resolved path.
     """
-    files = [file for path in paths for file in _files(str(path))]
+    files = find_files(paths, lambda file: file.suffix == ENDING, f"{ENDING} file")
     label = str(paths[0]) if len(paths) == 1 else "the files"
     with reading(label, None):
-        blocks = [block for file in files for block in _blocks(file)]
+        blocks = [block for file in files for block in _blocks(file.path.resolve())]
     frame = pl.concat([pl.DataFrame(schema={USER: pl.String, TEXT: pl.String}), *blocks]).lazy()
     return (frame if user_per == "file" else frame.drop(USER).with_row_index(USER)), label
 
@@ -34,18 +35,3 @@ def _blocks(file: Path) -> Iterator[pl.DataFrame]:
         while lines := opened.readlines(BLOCK):
             text = pl.Series(TEXT, lines, dtype=pl.String).str.strip_chars_end("\r\n")
             yield pl.DataFrame([pl.Series(USER, [str(file)]).new_from_index(0, len(lines)), text])
-
-
-def _files(path: str) -> list[Path]:
-    root = Path(path).expanduser()
-    if root.is_file():
-        return [root]
-    if root.is_dir():
-        found = [file for file in sorted(root.rglob(f"*{ENDING}")) if file.is_file()]
-        if not found:
-            raise SourceError(f"the folder {path!r} holds no {ENDING} file")
-        return found
-    matches = sorted(glob.glob(str(root), recursive=True)) if glob.has_magic(path) else []  # noqa: PTH207
-    if not matches:
-        raise SourceError(f"there is no file {path!r}")
-    return [file for match in matches for file in _files(match)]

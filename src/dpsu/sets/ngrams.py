@@ -199,7 +199,7 @@ def ngram_sets(corpus: Corpus, parts: Sequence[Ngrams], column: str) -> UserSets
     indptr, items, found = group_by_user(batches, len(user_places), len(item_places))
     order = order[found]
     names = NgramNames(column, parts, order, spelling)
-    return UserSets(indptr, items, corpus.user_digests, digests.take(order, axis=0), names)
+    return UserSets(indptr, items, corpus.user_digests, digests.take(order, axis=0), names, corpus.notes)
 
 
 def _digests(part: Ngrams, corpus: Corpus, spelling: tuple[Offsets, Bytes]) -> Digests:

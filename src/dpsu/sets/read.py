@@ -13,6 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from dpsu.errors import InvalidArgument, TooLarge
+from dpsu.sets.advice import SAMPLE_ROWS, notes_on
 from dpsu.sets.columns import (
     ColumnNames,
     key_columns,
@@ -20,6 +21,7 @@ from dpsu.sets.columns import (
     require_types,
     require_values,
 )
+from dpsu.sets.discreet import discreet
 from dpsu.sets.encode import KeyEncoder, PairEncoder
 from dpsu.sets.files import reading, scan_paths
 from dpsu.sets.frames import ITEM, USER, scan_collection, scan_frame
@@ -35,6 +37,27 @@ ENCODERS = 2
 MOST_PAIRS = 2**31 - 1
 
 
+class UserColumns:
+    """What is seen of the user columns while batches are read: some rows, and how many rows there are."""
+
+    def __init__(self, columns: list[str]) -> None:
+        self._columns = columns
+        self._sample = pl.DataFrame()
+        self.rows = 0
+
+    def see(self, batch: pl.DataFrame) -> None:
+        """Count the rows of a batch, and keep some of the first one."""
+        if not self.rows:
+            self._sample = batch.select(self._columns).head(SAMPLE_ROWS)
+        self.rows += batch.height
+
+    def notes(self, users: KeyEncoder) -> tuple[str, ...]:
+        """What the curator should know about these columns."""
+        one_row_each = len(users) == self.rows > 1
+        return notes_on(self._sample, one_row_each=one_row_each, counts_up=one_row_each and users.counts_up())
+
+
+@discreet
 def read_sets(
     source: Any,
     *,
@@ -58,11 +81,14 @@ def read_sets(
     if drop_nulls:
         frame = frame.drop_nulls()
     encoders = [PairEncoder(schema, user_columns, item_columns, stream.digest_key) for _ in range(ENCODERS)]
-    _encode(read_batches(frame, label), encoders, label)
-    return _assemble(encoders)
+    seen = UserColumns(user_columns)
+    _encode(read_batches(frame, label), encoders, label, seen)
+    return _assemble(encoders, seen)
 
 
-def _encode(batches: Iterator[pl.DataFrame], encoders: list[PairEncoder], label: str) -> None:
+def _encode(
+    batches: Iterator[pl.DataFrame], encoders: list[PairEncoder], label: str, seen: UserColumns
+) -> None:
     """Deal the batches to the encoders, each to the first that is free."""
     free: SimpleQueue[PairEncoder] = SimpleQueue()
     for encoder in encoders:
@@ -75,13 +101,12 @@ def _encode(batches: Iterator[pl.DataFrame], encoders: list[PairEncoder], label:
         finally:
             free.put(encoder)
 
-    rows = 0
     running: deque[Future[None]] = deque()
     with ThreadPoolExecutor(len(encoders)) as pool:
         for batch in batches:
             require_values(batch, label)
-            rows += batch.height
-            if rows > MOST_PAIRS:
+            seen.see(batch)
+            if seen.rows > MOST_PAIRS:
                 raise TooLarge(f"{label} has more than 2^31 rows; the Spark engine takes data of that size")
             running.append(pool.submit(encode, batch))
             if len(running) > len(encoders):  # batches that wait are memory
@@ -156,13 +181,14 @@ def _unite(encoders: list[KeyEncoder]) -> _Keys:
     return _Keys(digests, order, [ranks, *(ranks.take(own) for own in codes)])
 
 
-def _assemble(encoders: list[PairEncoder]) -> UserSets:
+def _assemble(encoders: list[PairEncoder], seen: UserColumns) -> UserSets:
     """Sort the pairs into rows, by the digests of their users and items; `encoders` is emptied to spare memory."""
     pairs = [encoder.pairs for encoder in encoders]
     user_names, item_names = [encoder.users for encoder in encoders], [encoder.items for encoder in encoders]
     encoders.clear()
     with ThreadPoolExecutor(2) as pool:
         users, items = pool.map(_unite, (user_names, item_names))
+    notes = seen.notes(user_names[0])
     user_names.clear()
     batches = []
     for own_pairs, *own_places in zip(pairs, users.places, items.places, strict=True):
@@ -176,4 +202,5 @@ def _assemble(encoders: list[PairEncoder]) -> UserSets:
         users.digests.take(users.order, axis=0),
         items.digests.take(item_order, axis=0),
         item_names[0].names(item_order),
+        notes,
     )

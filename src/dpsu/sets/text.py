@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -12,13 +13,14 @@ import polars as pl
 from numpy.typing import NDArray
 
 from dpsu.compiled import array_kernel
-from dpsu.errors import InvalidArgument, UnsupportedType
+from dpsu.errors import InvalidArgument, SourceError, UnsupportedType
 from dpsu.hints import did_you_mean
 from dpsu.random_kernels import digest_bytes
 from dpsu.sets.columns import ColumnNames, require_types, require_values
+from dpsu.sets.discreet import discreet
 from dpsu.sets.encode import KeyEncoder, bytes_of
 from dpsu.sets.lines import TEXT, USER, scan_lines
-from dpsu.sets.read import read_batches, scan_source
+from dpsu.sets.read import UserColumns, read_batches, scan_source
 from dpsu.sets.table import Codes, KeyTable
 from dpsu.sets.user_sets import Digests, digest_order, places
 from dpsu.sets.words import Bytes, Offsets, WordRule, rows_with, split_rows, unsettled, word_rule
@@ -111,19 +113,56 @@ def tokenise(text: pl.Series, tokenizer: Tokenizer) -> Tokens:
     split there.
     """
     if callable(tokenizer):
-        text = pl.Series(["\n".join(tokenizer(row)) for row in text.to_list()], dtype=pl.String)
+        text = pl.Series([_called(tokenizer, row) for row in text.to_list()], dtype=pl.String)
     elif tokenizer not in RULES:
         text = text.str.normalize("NFC").str.extract_all(tokenizer).list.join("\n")
     return _by_rule(text, word_rule("words" if tokenizer == "words" else "whitespace"))
 
 
+def _called(tokenizer: Callable[[str], Iterable[str]], text: str) -> str:
+    """The words that the caller's function makes of a text, a line for each.
+
+    What it raises may quote the text. Its type alone is told, and outside of the handler, which would keep the rest.
+    """
+    try:
+        returned: Any = tokenizer(text)
+        words = [*returned] if isinstance(returned, Iterable) and not isinstance(returned, str) else None
+    except MemoryError:
+        raise
+    except Exception as error:
+        raised = type(error).__name__
+    else:
+        return _lines(words, type(returned).__name__)
+    raise SourceError(f"the tokenizer raised {raised} on a text")
+
+
+def _lines(words: list[Any] | None, kind: str) -> str:
+    """The words joined by line breaks; anything but strings is refused by its type."""
+    if words is None:
+        raise InvalidArgument(f"the tokenizer returned {kind}; it must return a list of words")
+    other = next((type(word).__name__ for word in words if not isinstance(word, str)), None)
+    if other is not None:
+        raise InvalidArgument(f"the tokenizer returned words of the type {other}; words must be strings")
+    return "\n".join(words)
+
+
 def split_text(text: str, tokenizer: Tokenizer) -> list[str]:
     """The words of one text, as `tokenise` gives them."""
     if callable(tokenizer):
-        text = "\n".join(tokenizer(text))
+        text = _called(tokenizer, text)
     elif tokenizer not in RULES:
         text = "\n".join(pl.Series([text]).str.normalize("NFC").str.extract_all(tokenizer)[0])
     return word_rule("words" if tokenizer == "words" else "whitespace").split(text)
+
+
+def phrases(entries: pl.Series, rule: TextRule) -> pl.Series:
+    """The item of the text that each string is: its words joined by a space, or null if they are not of one of the sizes."""
+    tokens = tokenise(entries, rule.tokenizer)
+    data = tokens.data.tobytes()
+    words = [data[first:last].decode() for first, last in pairwise(tokens.starts.tolist())]
+    rows = [words[first:last] for first, last in pairwise(tokens.rows.tolist())]
+    items = [" ".join(own) if len(own) in rule.sizes else None for own in rows]
+    return pl.Series(items, dtype=pl.String)
 
 
 def _by_rule(text: pl.Series, rule: WordRule) -> Tokens:
@@ -187,7 +226,8 @@ class Vocabulary:
 class Corpus:
     """All text as numbers: row r was written by `row_users[r]` and has the words `words[starts[r]:starts[r + 1]]`.
 
-    Users are numbered in the order of their digests, as in `UserSets`.
+    Users are numbered in the order of their digests, as in `UserSets`. `notes` are for the curator (see `advice`); they
+    depend on the data, and pickles go without them.
     """
 
     row_users: Codes
@@ -196,11 +236,16 @@ class Corpus:
     vocabulary: Vocabulary
     user_digests: Digests
     digest_key: NDArray[np.uint64]
+    notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return "Corpus(<private>)"
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "notes": ()}
 
+
+@discreet
 def read_corpus(
     source: Any,
     rule: TextRule,
@@ -219,6 +264,7 @@ def read_corpus(
     if drop_nulls:
         frame = frame.drop_nulls()
     users, vocabulary = KeyEncoder(schema, user_columns, stream.digest_key), Vocabulary()
+    seen = UserColumns(user_columns)
     row_users: list[Codes] = []
     words: list[Codes] = []
     lengths: list[NDArray[np.int64]] = []
@@ -226,6 +272,7 @@ def read_corpus(
     with ThreadPoolExecutor(2) as pool:
         for batch in read_batches(frame, label):
             require_values(batch, label)
+            seen.see(batch)
             user_codes = pool.submit(users.encode, batch)
             for tokens, digests in pool.map(
                 split, batch[column].cast(pl.String).to_frame().iter_slices(SLICE_ROWS)
@@ -244,6 +291,7 @@ def read_corpus(
         vocabulary,
         digests.take(order, axis=0),
         stream.digest_key,
+        () if rule.user_per else seen.notes(users),
     )
 
 

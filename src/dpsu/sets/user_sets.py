@@ -55,9 +55,10 @@ def _typed(column: pl.Series, dtype: pl.DataType) -> pl.Series:
     try:
         return column.cast(pl.String).cast(dtype)
     except pl.exceptions.PolarsError:
-        raise SourceError(
-            f"an item of the column {column.name!r} is not text: its bytes are not UTF-8. Read the column as binary."
-        ) from None
+        pass  # raised below, so that the error does not keep this one, which quotes the item
+    raise SourceError(
+        f"an item of the column {column.name!r} is not text: its bytes are not UTF-8. Read the column as binary."
+    )
 
 
 def _detached(column: pl.Series) -> pl.Series:
@@ -74,6 +75,8 @@ class UserSets:
     Users are numbered in the order of their digests, and so are the items of a row, which has no repeats: the
     sets are the same for every order of the rows in the source, and on every engine. Items are numbered as they
     first appear in the rows, so that loops over rows find those that few users hold next to each other in memory.
+
+    `notes` are for the curator (see `advice`); they depend on the data, and pickles go without them.
     """
 
     indptr: NDArray[np.int64]
@@ -81,9 +84,13 @@ class UserSets:
     user_digests: Digests
     item_digests: Digests
     names: Names
+    notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return "UserSets(<private>)"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "notes": ()}
 
     @property
     def n_users(self) -> int:
@@ -108,6 +115,15 @@ def digest_order(digests: Digests) -> NDArray[np.int64]:
     among = np.flatnonzero(np.append(tied, False) | np.append(False, tied))
     order[among] = order[among][np.lexsort(digests[order[among]].T[::-1])]
     return order
+
+
+def among(digests: Digests, others: Digests) -> NDArray[np.bool_]:
+    """Which of the digests are among the others; second words are asked where first words agree."""
+    found = np.isin(digests[:, 0], others[:, 0])
+    wanted = set(map(tuple, others.tolist()))
+    candidates = np.flatnonzero(found)
+    found[candidates] = [tuple(digest) in wanted for digest in digests[candidates].tolist()]
+    return found
 
 
 def places(order: NDArray[np.int64]) -> Codes:

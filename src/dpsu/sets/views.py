@@ -12,7 +12,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from dpsu.compiled import ZERO, kernel, larger, smaller
+
 INLINE = 12
+LENGTH, BYTE = np.uint64(0xFFFFFFFF), np.uint64(0xFF)
 VIEW_FORMATS = (b"vu", b"vz")
 
 _USED = np.full((INLINE + 2, 16), 0xFF, np.uint8)
@@ -98,6 +101,29 @@ def strings_of(views: NDArray[np.uint64]) -> pl.Series:
     padded_text = views.view(np.uint8)[:, 16 - INLINE :].reshape(-1)
     text = pl.Series(padded_text).reshape((len(views), INLINE)).cast(pl.List(pl.UInt8)).cast(pl.Binary)
     return pl.select(pl.lit(text).bin.slice(0, pl.lit(pl.Series(lengths)))).to_series()
+
+
+@kernel
+def spread_of_digits(size: int, words: NDArray[np.uint64], ends: NDArray[np.int64]) -> int:
+    """Widen `ends` to the least and the greatest number that `size` short strings write in decimal digits.
+
+    `words` are those of their views. The result is 1 as soon as a string is no such number, else 0.
+    """
+    for row in range(size):
+        first, second = words[2 * row], words[2 * row + 1]
+        length = np.int64(first & LENGTH)
+        number = ZERO
+        for place in range(length):
+            shift = np.uint64(8 * ((place + 4) % 8))
+            digit = np.int64(((first if place < 4 else second) >> shift) & BYTE) - 48
+            if digit < 0 or digit > 9:
+                return 1
+            number = 10 * number + digit
+        if length == 0:
+            return 1
+        ends[0] = smaller(ends[0], number)
+        ends[1] = larger(ends[1], number)
+    return 0
 
 
 def _require_views(stream: "ctypes._Pointer[_Stream]") -> None:

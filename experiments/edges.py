@@ -1,0 +1,222 @@
+"""At the edges of every range: does a calibration refuse, or promise what `dpsu.verify` accepts and a lone user can trust?
+
+    python -m experiments.edges [--points 5600] [--seed 1]
+
+Draws points from a grid of privacy, set size, calibration and options of every private algorithm and of policies of one's
+own. A point fails if calibration raises anything but InvalidArgument, warns or takes longer than a minute, if its statement
+is rejected, or if a user whose items nobody else holds sees one of them with a chance above delta.
+"""
+
+import argparse
+import math
+import random
+import resource
+import time
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import product
+from multiprocessing import get_context
+from typing import Any
+
+import numpy as np
+
+import dpsu
+from dpsu.algorithms import CATALOGUE, calibrate, find
+from dpsu.algorithms.base import Mechanism
+from dpsu.algorithms.job import promise_of
+from dpsu.algorithms.ranges import DELTA, EPSILON, FOCUS, OPTIONS, SMALLEST_SHARE
+from dpsu.algorithms.request import Request
+from dpsu.errors import InvalidArgument
+from dpsu.run import Terms, state
+from dpsu.sources import Source
+from dpsu.stream import Stream
+from experiments.lone_user import chance_alone, set_sizes
+
+EPSILONS = [EPSILON.low, *(10.0**k for k in range(-4, 5)), 0.5, 3.0, 50.0, 400.0, 600.0]
+DELTAS = [DELTA.low, 1e-15, 1e-12, 1e-9, 1e-6, 1e-5, 1e-3, 0.03, 0.3, DELTA.high]
+ITEMS = [1, 2, 10, 100, 300, 10**3, 10**4, 10**5, 10**6]
+CALIBRATIONS = ["exact", "paper"]
+
+COLUMNS = Source.of("rows.parquet", user="user", item="item")
+
+PROCESSES = 2
+LONGEST = 60.0
+FLOATS = 1e-9
+"""Relative error that a lone user's chance may have in floats."""
+
+
+def level(weights: Any, cutoff: float) -> Any:
+    """A policy in ℓ1: every item below the cutoff gets the same."""
+    return np.minimum(np.maximum(cutoff - weights, 0.0), 1.0 / weights.size)
+
+
+def descent(weights: Any, cutoff: float) -> Any:
+    """A policy in ℓ2: straight towards the cutoff."""
+    gaps = np.maximum(cutoff - weights, 0.0)
+    return gaps / max(math.sqrt((gaps * gaps).sum()), 1.0)
+
+
+def first(weights: Any, cutoff: float) -> Any:
+    """A policy that is not symmetric, and that does not stop at the cutoff: everything to the first item."""
+    increments = np.zeros(weights.size)
+    increments[0] = 1.0
+    return increments
+
+
+OWN = {
+    "own ℓ1": dpsu.Policy(level, norm=1, symmetric=True),
+    "own ℓ1, asymmetric": dpsu.Policy(first, norm=1),
+    "own ℓ2": dpsu.Policy(descent, norm=2, symmetric=True),
+    "own ℓ2, asymmetric": dpsu.Policy(first, norm=2),
+}
+SUBJECTS = [name for name, entry in CATALOGUE.items() if entry.private] + list(OWN)
+
+SHARES = [(1.0,), (0.5, 0.5), (0.01,) * 100, (SMALLEST_SHARE, 1 - SMALLEST_SHARE), (1 - 1e-6, 1e-6)]
+
+
+@dataclass(frozen=True)
+class Point:
+    """One request."""
+
+    subject: str
+    epsilon: float
+    delta: float
+    max_items: int
+    calibration: str
+    options: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of it: "refused", "accepted" or why it failed, a lone user's chance against delta, and the time taken."""
+
+    point: Point
+    result: str
+    ratio: float = 0.0
+    calibrated: float = 0.0
+    verified: float = 0.0
+
+
+def points(count: int, seed: int) -> list[Point]:
+    """As many points of every subject, drawn without repeats from its grid; every other one with options."""
+    draw = random.Random(seed)
+    grid = list(product(EPSILONS, DELTAS, ITEMS, CALIBRATIONS))
+    found = []
+    for subject in SUBJECTS:
+        own = [place for place in grid if subject != "optimal-single" or place[2:] == (1, "exact")]
+        chosen = draw.sample(own, min(len(own), -(-count // len(SUBJECTS))))
+        for k, (epsilon, delta, items, calibration) in enumerate(chosen):
+            options = _options(subject, draw) if k % 2 else {}
+            found.append(Point(subject, epsilon, delta, items, calibration, options))
+    return found
+
+
+def judge(point: Point) -> Outcome:
+    """Calibrate, verify, and ask for the lone user."""
+    entry, began = find(OWN.get(point.subject, point.subject)), time.perf_counter()
+    how: Any = point.calibration
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            options = {
+                name: dpsu.Focus(**value) if name == "focus" else value
+                for name, value in point.options.items()
+            }
+            request = Request(point.epsilon, point.delta, point.max_items, how, options)
+            mechanism = calibrate(entry, request)
+    except InvalidArgument:
+        return Outcome(point, "refused", calibrated=time.perf_counter() - began)
+    except Exception as error:
+        return Outcome(point, f"{type(error).__name__}: {error}", calibrated=time.perf_counter() - began)
+    calibrated, began = time.perf_counter() - began, time.perf_counter()
+    statement = state(promise_of(entry, mechanism), COLUMNS, Terms(), Stream(bytes(32)), bytes(16))
+    failed = [check.name for check in dpsu.verify(statement).checks if not check.ok]
+    verified = time.perf_counter() - began
+    ratio = _worst_alone(mechanism) / point.delta
+    if ratio > 1 + FLOATS:
+        failed.append("a lone user's chance")
+    if calibrated > LONGEST:
+        failed.append("time")
+    result = f"rejected: {', '.join(failed)}" if failed else "accepted"
+    return Outcome(point, result, ratio, calibrated, verified)
+
+
+def report(outcomes: Iterable[Outcome]) -> tuple[str, list[Outcome]]:
+    """A table with a row per subject, and the points that failed."""
+    outcomes = list(outcomes)
+    lines = [
+        "| algorithm | points | refused | accepted | failures | worst chance/delta | slowest calibration | slowest verify |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|",
+    ]
+    bad = [outcome for outcome in outcomes if outcome.result not in ("refused", "accepted")]
+    for subject in SUBJECTS:
+        own = [outcome for outcome in outcomes if outcome.point.subject == subject]
+        if own:
+            refused, accepted = (
+                sum(outcome.result == kind for outcome in own) for kind in ("refused", "accepted")
+            )
+            worst = (max(getattr(o, name) for o in own) for name in ("ratio", "calibrated", "verified"))
+            ratio, calibrated, verified = worst
+            lines.append(
+                f"| {subject} | {len(own)} | {refused} | {accepted} | {len(own) - refused - accepted} | {ratio:.6f} | "
+                f"{calibrated:.1f} s | {verified:.1f} s |"
+            )
+    return "\n".join(lines), bad
+
+
+def _worst_alone(mechanism: Mechanism) -> float:
+    return max(chance_alone(mechanism, size) for size in set_sizes(mechanism.request.max_items))
+
+
+def _options(subject: str, draw: random.Random) -> dict[str, Any]:
+    """Options at the ends of their ranges and in between."""
+    if subject == "focused-gaussian":
+        return {"focus": _constants(draw)}
+    names = ["alpha"] if subject in OWN else list(CATALOGUE[subject].options)
+    choices = {name: _ends(OPTIONS[name]) for name in names if name in OPTIONS}
+    if "shares" in names:
+        choices["shares"] = [s for s in SHARES if subject == "dp-sips" or len(s) == 2]
+    # One or two at a time: all ends at once are refused nearly everywhere.
+    chosen = draw.sample(sorted(choices), min(len(choices), draw.choice([1, 1, 2])))
+    return {name: draw.choice(choices[name]) for name in chosen}
+
+
+def _constants(draw: random.Random) -> dict[str, Any]:
+    """Constants of a Focus, by name: a point must be easy to print and to send."""
+    names = draw.sample(sorted(FOCUS), draw.choice([1, 1, 2, 3]))
+    constants = {name: draw.choice(_ends(FOCUS[name])) for name in names}
+    if constants.get("rounds", 20) > 100:
+        constants["growth"] = 1.0
+    elif constants.get("growth") in (FOCUS["growth"].low, FOCUS["growth"].high):
+        constants["rounds"] = draw.choice([2, 5])
+    return constants
+
+
+def _ends(allowed: Any) -> list[Any]:
+    low, high = allowed.low, allowed.high
+    middle = math.sqrt(low * high) if low > 0 else (low + high) / 2 if low < 0 else min(3.0, high / 2)
+    return [low, round(middle) if allowed.whole else middle, high]
+
+
+def main() -> int:
+    """The table on stdout; 1 if a point failed."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--points", type=int, default=5600)
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+    began = time.monotonic()
+    chosen = points(arguments.points, arguments.seed)
+    random.Random(arguments.seed).shuffle(chosen)
+    with get_context("spawn").Pool(PROCESSES) as pool:
+        table, bad = report(pool.imap_unordered(judge, chosen, chunksize=4))
+    print(table)
+    for outcome in bad:
+        print(f"FAILED {outcome.result}: {outcome.point}")
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**10
+    print(f"{len(chosen)} points in {time.monotonic() - began:.0f} s, at most {peak:.0f} MiB in a process")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,74 @@
+"""What a statement says about its release in words: who is protected, what an item is, which lists were used."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dpsu.statement import Statement
+
+USERS = {
+    "lines": "one line of the text files",
+    "files": "one text file",
+    "collection": "one entry of the collection",
+}
+
+
+def facts(statement: Statement) -> list[tuple[str, str]]:
+    """Names and values, those that the statement has; statements of schema 1 have none."""
+    data, lists = statement.data, statement.lists or {}
+    found = [
+        ("date", statement.date),
+        ("one user is", user_in_words(data) if data else None),
+        ("an item is", item_in_words(data) if data else None),
+        *((f"list {name}", in_words(entry)) for name, entry in lists.items()),
+        ("note", statement.note),
+    ]
+    return [(name, value) for name, value in found if value]
+
+
+def user_in_words(data: Mapping[str, Any]) -> str:
+    """Who is protected."""
+    if data.get("form") == "columns":
+        return f"all rows with the same value in the {_columns(data['user'])}"
+    return USERS.get(data["form"], str(data["form"]))
+
+
+def item_in_words(data: Mapping[str, Any]) -> str:
+    """What is released."""
+    if "tokenizer" not in data:
+        return (
+            f"a value of the {_columns(data['item'])}" if "item" in data else "an element of a user's entry"
+        )
+    sizes, tokenizer = data["ngrams"], data["tokenizer"]
+    what = "a word" if sizes == [1] else f"an n-gram of {', '.join(map(str, sizes))} words"
+    of = f" of the {_columns([data['text']])}" if isinstance(data["text"], str) else ""
+    return f"{what}{of}, by the tokenizer {tokenizer['name']!r} ({tokenizer['kind']})"
+
+
+def in_words(value: Any) -> str:
+    """Plain data on one line."""
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(in_words, value))
+    if isinstance(value, Mapping):
+        return "; ".join(f"{name} {in_words(entry)}" for name, entry in value.items())
+    return str(value)
+
+
+def parameters_in_words(statement: Statement) -> list[tuple[str, str]]:
+    """The parameters by name; a row per level of n-grams, and of a tuning how it was done but no trial."""
+    found: list[tuple[str, Any]] = []
+    for name, value in statement.parameters.items():
+        if name == "levels" and isinstance(value, list):
+            found += [(f"level {place}", level) for place, level in enumerate(value, 1)]
+        elif name == "tuning" and isinstance(value, Mapping):
+            found.append(
+                (name, {key: told for key, told in value.items() if key not in ("trials", "release")})
+            )
+        else:
+            found.append((name, value))
+    return [(name, in_words(value)) for name, value in found]
+
+
+def _columns(names: Sequence[str]) -> str:
+    return f"{'column' if len(names) == 1 else 'columns'} {', '.join(map(repr, names))}"

@@ -1,0 +1,98 @@
+"""Signs that the user column does not name users, as sentences for the curator.
+
+A release protects whoever the user column names. If that is a row, a date or a text, no person is protected, and nothing
+later can tell. The sentences are fixed and quote no data, but which of them apply depends on the data: they are for the
+curator alone. A user with one item is nothing unusual and gives no sentence.
+"""
+
+import re
+
+import polars as pl
+
+TIME = (
+    "The user column holds dates or times. A release protects whoever this column names: "
+    "it should be a person, a household or an account."
+)
+FREE_TEXT = (
+    "The user column seems to hold free text. A release protects whoever this column names: "
+    "it should be a person, a household or an account."
+)
+COUNTS_UP = (
+    "The user column counts up row by row, as the number of a row does. If a person can have several rows, "
+    "name the column of persons instead: otherwise only single rows are protected."
+)
+ONE_ROW_EACH = (
+    "Every user has exactly one row, and the user column looks like the key of a row or an event. "
+    "If a person can have several rows, name the column of persons instead: otherwise only single rows are protected."
+)
+
+KEYS_OF_ROWS = frozenset(
+    """
+    comment_id counter doc_id document_id encounter_id entry entry_id event event_id guid hash id idx index invoice_id
+    key level_0 line line_id line_no line_nr line_number log_id message_id msg_id nr number oid order_id pk post_id
+    primary_key record record_id request_id row row_id row_index row_key row_no row_nr row_num row_number rowid rownum
+    seq sequence serial session_id ticket_id transaction_id tweet_id txn_id unnamed_0 uuid visit_id
+    """.split()  # noqa: SIM905
+)
+"""Names of columns whose values are unique by purpose, in the form that `plain_name` gives."""
+
+SAMPLE_ROWS = 1000
+WORDS_OF_TEXT = 6
+
+DAY, HOUR = "(0?[1-9]|[12][0-9]|3[01])", "([01]?[0-9]|2[0-3]):[0-5][0-9]"
+MOMENT = (
+    rf"^({HOUR}(:[0-5][0-9]([.,][0-9]+)?)?"
+    rf"|([0-9]{{4}}[-/.]{DAY}[-/.]{DAY}|{DAY}/{DAY}/[0-9]{{2}}|{DAY}[-/.]{DAY}[-/.][0-9]{{4}})([T ]+{HOUR}.*)?)$"
+)
+"""Dates and times of day as text formats write them."""
+
+
+def notes_on(sample: pl.DataFrame, *, one_row_each: bool, counts_up: bool) -> tuple[str, ...]:
+    """The sentences that apply to a user column, or to several that name a user together.
+
+    `sample` has some rows of these columns. `one_row_each` says whether every user has exactly one row, `counts_up`
+    whether the users are also whole numbers without a gap.
+    """
+    if sample.is_empty():
+        return ()
+    columns = sample.get_columns()
+    notes = []
+    if all(map(holds_times, columns)):
+        notes.append(TIME)
+    elif all(map(holds_free_text, columns)):
+        notes.append(FREE_TEXT)
+    if one_row_each and counts_up:
+        notes.append(COUNTS_UP)
+    if one_row_each and (counts_up or any(plain_name(name) in KEYS_OF_ROWS for name in sample.columns)):
+        notes.append(ONE_ROW_EACH)
+    return tuple(notes)
+
+
+def holds_times(column: pl.Series) -> bool:
+    """Whether the column holds dates or times: by its type, or by how all its strings are written."""
+    if column.dtype.is_temporal():
+        return True
+    text = _text_of(column)
+    return len(text) > 0 and bool(text.str.contains(MOMENT).all())
+
+
+def holds_free_text(column: pl.Series) -> bool:
+    """Whether most distinct values have several words, more than a name has."""
+    text = _text_of(column).unique()
+    long = text.str.count_matches(r"\S+") >= WORDS_OF_TEXT
+    return 2 * int(long.sum()) > len(text)
+
+
+def plain_name(column: str) -> str:
+    """The name in lower case with underscores: row_id for "Row ID", "rowId" and "_row-id"."""
+    apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", column)
+    return re.sub(r"[^a-z0-9]+", "_", apart.lower()).strip("_")
+
+
+def _text_of(column: pl.Series) -> pl.Series:
+    """The strings of the column; none if it has another type."""
+    if column.dtype == pl.String or isinstance(column.dtype, pl.Categorical | pl.Enum):
+        # Arrow does not look whether strings are UTF-8, and Polars relies on it.
+        values = column.cast(pl.String).drop_nulls().cast(pl.Binary).to_list()
+        return pl.Series([value.decode(errors="replace") for value in values], dtype=pl.String)
+    return pl.Series([], dtype=pl.String)

@@ -1,0 +1,51 @@
+"""Errors that quote no data: neither in their own message nor in the errors behind them.
+
+Messages of libraries and of callers' functions may quote a row. `raise … from None` only hides them: the error keeps
+them as its `__context__`, where a logger or a debugger finds them.
+"""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import NoReturn, ParamSpec, TypeVar
+
+import polars as pl
+
+from dpsu.errors import DpsuError, SourceError
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def discreet(work: Callable[P, T], failed: str = "reading the data failed") -> Callable[P, T]:
+    """The same function; an error that leaves it has no cause and no context.
+
+    Errors of dpsu keep their messages, which are written without data. Any other error becomes a SourceError that says
+    what `failed` and names the error's type alone; its traceback stays, which shows code and no values. Interrupts and
+    MemoryError stay what they are.
+    """
+
+    @wraps(work)
+    def run(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return work(*args, **kwargs)
+        except BaseException as error:
+            raise_alone(_without_data(error, failed))
+
+    return run
+
+
+def raise_alone(error: BaseException) -> NoReturn:
+    """Raise the error without a cause or a context, also while another one is being handled."""
+    try:
+        raise error from None
+    finally:
+        error.__context__ = None
+        del error  # it holds this frame: without the cycle the data goes as soon as the error does
+
+
+def _without_data(error: BaseException, failed: str) -> BaseException:
+    foreign = isinstance(error, Exception | pl.exceptions.PanicException)
+    if foreign and not isinstance(error, DpsuError | MemoryError):
+        alone = SourceError(f"{failed} with {type(error).__name__}")
+        return alone.with_traceback(error.__traceback__)
+    return error

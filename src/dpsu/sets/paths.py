@@ -1,0 +1,81 @@
+"""The files behind paths: each file once, however many paths, globs, folders and links lead to it."""
+
+import glob
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from dpsu.errors import SourceError
+
+
+@dataclass(frozen=True)
+class Found:
+    """A file as it was found. `label` is what errors call it.
+
+    `keys` are the `key=value` parts of its path below a folder that was given.
+    """
+
+    path: Path
+    label: str
+    keys: tuple[str, ...] = ()
+
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """Equal for all names of one file. Its keys belong to it: they are columns of what is read."""
+        status = self.path.stat()
+        # Some file systems number no files.
+        file = (status.st_dev, status.st_ino) if status.st_ino else (self.path.resolve(),)
+        return (*file, self.keys)
+
+
+def find_files(
+    paths: Iterable[str | Path], wanted: Callable[[Path], bool], none_in_folder: str
+) -> list[Found]:
+    """The files that `paths` name: files, globs, and folders, whose `wanted` files at any depth count.
+
+    A wanted file is judged by its path relative to the folder. A folder without one is refused; `none_in_folder` says
+    what it lacks.
+    """
+    files: dict[tuple[object, ...], Found] = {}
+    for path in dict.fromkeys(map(str, paths)):
+        for found in _find(path, wanted, none_in_folder):
+            files.setdefault(found.identity, found)
+    return [*files.values()]
+
+
+def _find(path: str, wanted: Callable[[Path], bool], none_in_folder: str) -> Iterator[Found]:
+    root = Path(path).expanduser()
+    if root.exists() or not glob.has_magic(path):
+        yield from _behind(root, path, wanted, none_in_folder)
+        return
+    names = glob.glob(str(root), recursive=True)  # noqa: PTH207 (Path.glob takes no absolute pattern)
+    matches = [match for match in map(Path, sorted(names)) if match.exists()]
+    if not matches:
+        raise SourceError(f"no file matches {path!r}")
+    for match in matches:
+        yield from _behind(match, _discreet(match), wanted, none_in_folder)
+
+
+def _behind(root: Path, label: str, wanted: Callable[[Path], bool], none_in_folder: str) -> Iterator[Found]:
+    """The file itself, or the wanted files of a folder."""
+    if root.is_file():
+        yield Found(root, label)
+        return
+    if not root.is_dir():
+        raise SourceError(f"there is no file {label!r}")
+    files = [file for file in sorted(root.rglob("*")) if file.is_file() and wanted(file.relative_to(root))]
+    if not files:
+        raise SourceError(f"the folder {label!r} holds no {none_in_folder}")
+    for file in files:
+        keys = tuple(part for part in file.relative_to(root).parts[:-1] if "=" in part)
+        yield Found(file, _discreet(file), keys)
+
+
+def _discreet(path: Path) -> str:
+    """The path without the values of its `key=value` parts, which are data."""
+    return str(Path(*(_without_value(part) for part in path.parts)))
+
+
+def _without_value(part: str) -> str:
+    key, equals, _ = part.partition("=")
+    return f"{key}=…" if equals else part
