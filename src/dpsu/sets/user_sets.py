@@ -13,6 +13,9 @@ from dpsu.sets.hash_table import Codes
 
 Digests = NDArray[np.uint64]
 
+# Polars imports numpy on first use, which breaks if two threads do it at once: here it happens before any thread.
+pl.Series(np.zeros(0))
+
 
 class Names:
     """What the items are called; private, like everything it has not been asked to decode for a release.

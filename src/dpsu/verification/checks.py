@@ -1,23 +1,25 @@
 """What every check of a statement is made of, and how its numbers are read."""
 
 import sys
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from typing import Any, TypeGuard
 
-from dpsu.verification.intervals import Interval, exact
+from mpmath import iv
+
+from dpsu.verification.intervals import Interval, at_most, exact
 
 Fields = Mapping[str, Any]
-"""A statement as data."""
-
-Family = Callable[[Fields, Any, Any, Interval], list["Check"]]
-"""Checks a statement's numbers against epsilon, delta and the shift of its counts."""
+"""A JSON object as data."""
 
 ROUNDING = 2.0**-45
-"""Relative, for numbers that a statement gives for information only and that are rounded to a double."""
+"""Relative, for numbers that follow from others and are rounded to a double."""
+
+INFORMED = 1e-9
+"""Relative, for numbers that only inform: they went through some more operations of floats."""
 
 MOST_ITEMS, MOST_PASSES = 10**6, 1000
-"""What the program takes at most."""
+"""The largest values that the program takes."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,27 @@ class Check:
     name: str
     ok: bool
     found: str
+
+
+@dataclass(frozen=True)
+class Stated:
+    """One mechanism as a statement describes it, with the privacy that it must keep by itself."""
+
+    algorithm: str
+    calibration: str
+    max_items: int
+    parameters: Fields
+    epsilon: Any
+    delta: Any
+    budget: Fields | None
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Counts beside a mechanism: their shift, and whether they are paid apart, with an epsilon and a delta of their own."""
+
+    shift: Interval = field(default_factory=lambda: exact(0))
+    apart: bool = False
 
 
 def is_number(value: Any) -> TypeGuard[float]:
@@ -56,8 +79,13 @@ def positive(value: Any) -> Interval:
 
 def chance(value: Any) -> Interval:
     """A number from 0 to 1: a negative chance would pay for another."""
-    if not (is_number(value) and 0 <= value <= 1):
-        raise ValueError(f"{value!r} is not a number from 0 to 1")
+    return within(value, 0, 1)
+
+
+def within(value: Any, least: float, most: float) -> Interval:
+    """A number in a range, its ends included."""
+    if not (is_number(value) and least <= value <= most):
+        raise ValueError(f"{value!r} is not a number from {least:g} to {most:g}")
     return exact(value)
 
 
@@ -66,3 +94,32 @@ def whole(value: Any, most: int = MOST_ITEMS) -> int:
     if not is_whole(value, most):
         raise ValueError(f"{value!r} is not a whole number from 1 to {most}")
     return int(value)
+
+
+def only(value: Any, names: Collection[str], where: str, optional: Collection[str] = ()) -> Fields:
+    """A JSON object with all of these keys and no others but the optional ones."""
+    if not isinstance(value, Mapping):
+        raise ValueError(f"{where} is not an object")
+    missing, unknown = {*names} - {*value}, {*value} - {*names} - {*optional}
+    if missing or unknown:
+        told = [f"lacks {name!r}" for name in sorted(missing)]
+        told += [f"has the unknown key {name!r}" for name in sorted(unknown)]
+        raise ValueError(f"{where} {', '.join(told)}")
+    return value
+
+
+def listed(value: Any, where: str, most: int, least: int = 1) -> list[Any]:
+    """A JSON array with `least` to `most` entries."""
+    if not (isinstance(value, list) and least <= len(value) <= most):
+        raise ValueError(f"{where} is not a list of {least} to {most} entries")
+    return value
+
+
+def close(found: Interval, expected: Interval, tolerance: float = ROUNDING) -> bool:
+    """Whether two numbers that are not zero agree, relatively."""
+    return at_most(abs(found / expected - 1), tolerance)
+
+
+def sum_of(values: Collection[Interval]) -> Interval:
+    """The sum as an interval."""
+    return sum(values, iv.mpf(0))

@@ -1,79 +1,54 @@
-"""The ℓ1 family and the optimal coin for one item per user."""
-
-from typing import Any
+"""The ℓ1 family: Laplace noise and a threshold, or the release curve."""
 
 from mpmath import iv, mp
 
-from dpsu.verification.checks import MOST_PASSES, ROUNDING, Check, Fields, number, positive, whole
+from dpsu.verification.checks import Check, Counts, Stated, close, number, positive, whole
 from dpsu.verification.intervals import Interval, at_most, chance_of_any, exact, high, largest, low
+from dpsu.verification.policies import OWN, UNIT, curve_walk
+
+NOISE = {"exact": "truncated laplace", "paper": "laplace"}
+"""The noise of either calibration."""
 
 
-def no_budget(fields: Fields) -> Check:
+def no_budget(stated: Stated, counts: Counts) -> Check:
     """Without Gaussian noise a release composes by its epsilon and delta, and must not offer a pair that is less."""
-    return Check("budget", fields["budget"] is None, "none: it composes by its epsilon and delta")
-
-
-def curve(fields: Fields, epsilon: Any, delta: Any, counts: Interval) -> list[Check]:
-    """Sums of ℓ1-sensitivity 1 and a release curve, or Laplace noise and a threshold."""
-    if high(counts) > 0:
+    if high(counts.shift) > 0 and not counts.apart:
         raise ValueError("counts need a part of epsilon and delta here")
-    parameters = fields["parameters"]
-    growth = exact(epsilon)
-    unit = positive(parameters["scale"]) * growth
-    scale = Check("scale", abs(high(unit) - 1) <= ROUNDING, f"{parameters['scale']:.8g} is 1/epsilon")
-    threshold = number(parameters["threshold"])
+    return Check("budget", stated.budget is None, "none: it composes by its epsilon and delta")
+
+
+def curve(stated: Stated, counts: Counts) -> list[Check]:
+    """Sums of ℓ1-sensitivity 1 and a release curve, or Laplace noise and a threshold."""
+    parameters = stated.parameters
+    if parameters["noise"] != NOISE[stated.calibration]:
+        raise ValueError(f"{parameters['noise']!r} is not the noise of the {stated.calibration} calibration")
+    growth = exact(stated.epsilon)
+    scale = close(positive(parameters["scale"]) * growth, exact(1))
+    checks = [no_budget(stated, counts), Check("scale", scale, f"{parameters['scale']:.8g} is 1/epsilon")]
+    if "cutoff" in parameters:
+        checks += curve_walk(stated)
     if parameters["noise"] == "laplace":
-        new = largest(lambda first, last: _laplace_new(fields, growth, first, last), fields["max_items"])
-        return [
-            no_budget(fields),
-            scale,
-            Check("promise", at_most(new, delta), f"new items come out with {mp.nstr(high(new), 6)} at most"),
-        ]
-    if parameters["noise"] != "truncated laplace":
-        raise ValueError(f"unknown noise {parameters['noise']!r}")
+        new = largest(lambda first, last: _laplace_new(stated, growth, first, last), stated.max_items)
+        told = f"new items come out with {mp.nstr(high(new), 6)} at most"
+        return [*checks, Check("promise", at_most(new, stated.delta), told)]
     kappa = positive(parameters["kappa"])
     middle = iv.log(1 + 1 / (2 * kappa)) / growth
     own = kappa * (iv.exp(growth) - 1)
     return [
-        no_budget(fields),
-        scale,
-        Check("threshold", at_most(abs(threshold / middle - 1), ROUNDING), "is the midpoint of the curve"),
-        Check("promise", at_most(own, delta), f"the curve's delta is {mp.nstr(high(own), 8)}"),
+        *checks,
+        Check("threshold", close(number(parameters["threshold"]), middle), "is the midpoint of the curve"),
+        Check("promise", at_most(own, stated.delta), f"the curve's delta is {mp.nstr(high(own), 8)}"),
     ]
 
 
-def _laplace_new(fields: Fields, epsilon: Interval, first: int, last: int) -> Interval:
+def _laplace_new(stated: Stated, epsilon: Interval, first: int, last: int) -> Interval:
     """The chance that one of `last` new items comes out if each gets what `first` of them can."""
-    parameters, own = fields["parameters"], bool(fields["rests_on"])
-    symmetric = not own or parameters["symmetric"] is True
+    parameters = stated.parameters
+    symmetric = stated.algorithm != OWN or parameters["symmetric"]
     weight = 1 / exact(first) if symmetric else exact(1)
-    if fields["algorithm"] == "policy-laplace" and not own:
-        weight += whole(parameters["passes"], MOST_PASSES) * exact(2.0**-30)
+    if stated.algorithm == "policy-laplace":
+        weight += whole(parameters["passes"]) * exact(UNIT)
     room = number(parameters["threshold"]) - weight
     if low(room) < 0:
         return exact(1)
     return chance_of_any(-last * iv.log(1 - iv.exp(-epsilon * room) / 2))
-
-
-def single(fields: Fields, epsilon: Any, delta: Any, counts: Interval) -> list[Check]:
-    """The optimal coin: from which numbers of holders on the recursion allows even odds, and certainty.
-
-    It grows as kappa (e^(epsilon n) - 1) until (1 - delta)/(e^epsilon + 1); the chance to stay in then falls as
-    (rest + kappa) e^(-epsilon k) - kappa.
-    """
-    if high(counts) > 0 or fields["max_items"] != 1:
-        raise ValueError("optimal-single has one item per user, and counts need a part of epsilon and delta")
-    growth, chance = exact(epsilon), exact(delta)
-    kappa = chance / (iv.exp(growth) - 1)
-    turn = iv.log(1 + (1 - chance) / (iv.exp(growth) + 1) / kappa) / growth
-    first = int(mp.floor(low(turn))) + 1
-    rest = 1 - kappa * (iv.exp(growth * first) - 1)
-    even = first + iv.log((rest + kappa) / (exact(0.5) + kappa)) / growth
-    certain = first + iv.log((rest + kappa) / kappa) / growth
-    checks = [no_budget(fields)]
-    for name, needed in (("threshold", even), ("certain_from", certain)):
-        fewest, stated = int(mp.ceil(low(needed))), fields["parameters"][name]
-        checks.append(
-            Check(name, at_most(fewest - number(stated), 0), f"{stated} holders stated, {fewest} needed")
-        )
-    return checks

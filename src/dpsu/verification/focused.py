@@ -1,11 +1,26 @@
 """Focused Gaussian, alone or in levels of n-grams."""
 
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
+import numpy as np
 from mpmath import iv
+from scipy import special
 
-from dpsu.verification.checks import ROUNDING, Fields, chance, number, positive, whole
-from dpsu.verification.gaussian import Part, equal_weight
+from dpsu.verification.checks import (
+    INFORMED,
+    ROUNDING,
+    Check,
+    Fields,
+    Stated,
+    close,
+    listed,
+    number,
+    only,
+    positive,
+    whole,
+    within,
+)
+from dpsu.verification.gaussian import Part, budget_covers, equal_weight
 from dpsu.verification.intervals import (
     FLOATS,
     Interval,
@@ -19,32 +34,82 @@ from dpsu.verification.intervals import (
     tail,
 )
 
+MOST_ROUNDS = 1000
 
-def focused(fields: Fields) -> Part:
+CONSTANTS = ("rounds", "growth", "split", "delta_growth", "warmup", "boost", "width", "tail", "cap")
+NAMES = ("noise", "sigma", "threshold", *CONSTANTS, "shares", "thresholds", "capped_at", "last_deal")
+
+SUMS = 2.0**-42
+"""Relative; more than what the program's sum of shares can err in floats."""
+
+PLACED = 1e-6
+"""How exactly the cap must lie in its place, relatively: its place only informs, the cap itself is proved."""
+
+
+def focused(stated: Stated) -> Part:
     """All rounds are one Gaussian sum for what others hold too; new items must not cross the boundary."""
-    parameters, items = fields["parameters"], fields["max_items"]
-    return Part(1 / positive(parameters["sigma"]), lambda limit: focused_new(parameters, items, limit))
+    parameters, items = stated.parameters, stated.max_items
+    new = budget_covers(only(stated.budget, ("mu", "delta_new"), "the budget"))[1]
+    return Part(
+        1 / positive(parameters["sigma"]),
+        lambda limit: focused_new(parameters, items, limit),
+        noise_part=split_of(parameters),
+        told=tuple(informed(parameters, items, float(high(new)))),
+    )
 
 
-def levels(fields: Fields) -> Part:
-    """Levels of n-grams: each spends its own; DPNE knows the domain of all but the first, which have no new items."""
-    levels, method = fields["parameters"]["levels"], fields["algorithm"].partition(" in ")[0]
-    items = [whole(level["max_items"]) for level in levels]
-    if fields["algorithm"] != f"{method} in {len(levels)} levels of n-grams" or fields["max_items"] != max(
-        items
-    ):
-        raise ValueError(f"{fields['algorithm']} with {fields['max_items']} items does not have these levels")
-    mu = iv.sqrt(sum((1 / positive(level["sigma"]) ** 2 for level in levels), iv.mpf(0)))
-    unknown = {"focused-gaussian": levels, "dpne": levels[:1]}[method]
+def split_of(parameters: Fields) -> float:
+    """The part of delta that pays for noise."""
+    split: float = parameters["split"]
+    if not 0 < low(number(split)) < 1:
+        raise ValueError(f"split {split!r} does not lie between 0 and 1")
+    return split
 
-    def new(limit: float) -> bool:
-        limits = [chance(level["delta_new"]) * (1 + exact(ROUNDING)) for level in unknown]
-        return at_most(sum(limits, iv.mpf(0)), limit) and all(
-            focused_new(level, level["max_items"], low(part))
-            for level, part in zip(unknown, limits, strict=True)
-        )
 
-    return Part(mu, new)
+def informed(parameters: Fields, items: int, new: float) -> list[Check]:
+    """The constants of the focus lie in their ranges, and what follows from them is as they say."""
+    rounds = whole(parameters["rounds"], MOST_ROUNDS)
+    shares, thresholds = (listed(parameters[name], name, rounds, rounds) for name in ("shares", "thresholds"))
+    growth = positive(parameters["growth"])
+    for name in ("boost", "width"):
+        positive(parameters[name])
+    for name in ("tail", "warmup", "delta_growth"):
+        if low(number(parameters[name])) < 0:
+            raise ValueError(f"{name} is below 0")
+    if parameters["cap"] is not None:
+        within(parameters["cap"], 0, 1)
+    growing = all(
+        close(later / earlier, growth, INFORMED) for earlier, later in pairwise(map(positive, shares))
+    )
+    return [
+        Check("shares", growing, f"of {rounds} rounds grow by {parameters['growth']}"),
+        Check("threshold", parameters["threshold"] == thresholds[-1], "is that of the last round"),
+        Check("cap", _cap_in_place(parameters, items, new), "lies where the constants put it"),
+    ]
+
+
+def _even(parameters: Fields) -> list[bool]:
+    """Which rounds are even: those before which less than `warmup` of the budget was given."""
+    given = list(accumulate(positive(share) for share in parameters["shares"]))
+    warmup = number(parameters["warmup"])
+    if any(at_most(abs(before - warmup), low(before * exact(SUMS))) for before in given[:-1]):
+        raise ValueError("a sum of shares is too close to warmup to tell which rounds are even")
+    return [True, *(high(before) < low(warmup) for before in given[:-1])]
+
+
+def _cap_in_place(parameters: Fields, items: int, new: float) -> bool:
+    """Whether `capped_at` lies between the lowest and the highest boundary of the last round where `cap` says, in floats."""
+    shares, even = np.array(parameters["shares"], np.float64), np.array(_even(parameters))
+    warm, rest = float(shares[even].sum()), float(shares[~even].sum())
+    noise = parameters["sigma"] * float(np.sqrt(shares.sum()))
+    t = np.arange(1, items + 1, dtype=np.float64)
+    with np.errstate(all="ignore"):
+        quantiles = -noise * special.ndtri(-np.expm1(np.log1p(-new) / t) * parameters["last_deal"])
+    lowest = float(((warm + rest) / np.sqrt(t) + quantiles).max())
+    highest = float((warm / np.sqrt(t) + rest + quantiles).max())
+    place = noise / (noise + 2) if parameters["cap"] is None else parameters["cap"]
+    wanted = lowest + place * (highest - lowest)
+    return abs(parameters["capped_at"] - wanted) <= PLACED * (abs(lowest) + abs(highest))
 
 
 def focused_new(parameters: Fields, items: int, limit: float) -> bool:
@@ -57,11 +122,10 @@ def focused_new(parameters: Fields, items: int, limit: float) -> bool:
     """
     shares, sigma = [positive(share) for share in parameters["shares"]], positive(parameters["sigma"])
     spent = list(accumulate(shares))
-    if not shares or high(spent[-1]) > 1:
+    if high(spent[-1]) > 1 or not 0 < limit < 1:
         return False
     thresholds = [number(threshold) for threshold in parameters["thresholds"]]
-    warmup = low(number(parameters["warmup"]))
-    even = [True, *(high(before) * (1 + ROUNDING) < warmup for before in spent[:-1])]
+    even = _even(parameters)
     warm = list(accumulate(share if kind else exact(0) for share, kind in zip(shares, even, strict=True)))
     focused = [given - part for given, part in zip(spent, warm, strict=True)]
     noise = [sigma * iv.sqrt(given) for given in spent]
@@ -75,15 +139,17 @@ def focused_new(parameters: Fields, items: int, limit: float) -> bool:
     ends = [float(high(allowed(t))) for t in (items, 1)]
     deal_in_floats, shares_in_floats = ([float(high(part)) for part in parts] for parts in (deal, shares))
     excess = exact(crossing_excess(deal_in_floats, shares_in_floats, *ends))
-    margin = 1 + FLOATS if high(focused[-1]) > 0 else 1
+    margin = 1 if all(even) else 1 + FLOATS
     if not at_most(last_deal / deal[-1] * margin, low(excess)) or not at_most(capped_at, low(thresholds[-1])):
         return False
 
     def cap(t: int) -> Interval:
         """The cap of sets of t items, but for rounding: what is left below `capped_at`, or an even share."""
+        if all(even):
+            return equal_weight(t)
         rest = capped_at - warm[-1] * equal_weight(t) - noise[-1] * quantile_below(allowed(t) * last_deal)
-        by_rest = min(exact(1), rest / focused[-1], key=high) if high(focused[-1]) > 0 else exact(0)
-        return max(equal_weight(t), by_rest, key=high) * (1 + ROUNDING)
+        by_rest = min(exact(1), rest / focused[-1], key=high)
+        return max(equal_weight(t), by_rest, key=high) * (1 + exact(ROUNDING))
 
     def holds(first: int, last: int) -> bool:
         room, most = excess * allowed(last), cap(first)
@@ -94,4 +160,4 @@ def focused_new(parameters: Fields, items: int, limit: float) -> bool:
             for threshold, weight, scale, part in zip(thresholds, given, noise, deal, strict=True)
         )
 
-    return len(thresholds) == len(shares) and holds_up_to(items, holds)
+    return holds_up_to(items, holds)

@@ -1,14 +1,12 @@
-"""Algorithms of the Gaussian family: one noisy sum per item, or several in rounds."""
+"""The Gaussian family: what one mechanism spends, and whether (epsilon, delta) follows from it."""
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from mpmath import iv, mp
 
-from dpsu.verification.checks import MOST_PASSES, ROUNDING, Check, Fields, chance, number, positive, whole
+from dpsu.verification.checks import ROUNDING, Check, Counts, Fields, Stated, chance, number, only, positive
 from dpsu.verification.intervals import (
     Interval,
     at_most,
@@ -23,7 +21,9 @@ from dpsu.verification.intervals import (
 )
 
 MOST_BOXES = 100_000
-POLICY_USERS, MAD_USERS = 2**32, 2**26
+
+DEALT = 1 + 1e-6
+"""How exactly the parts of delta are kept: they only inform, since the promise is checked against the whole."""
 
 Weight = Callable[[int], Interval]
 """The most that each of t new items can get from one user."""
@@ -31,37 +31,61 @@ Weight = Callable[[int], Interval]
 
 @dataclass(frozen=True)
 class Part:
-    """What one Gaussian mechanism spends: its shift, the chance of new items, and whether both fit into one delta."""
+    """What one Gaussian mechanism spends: its shift, the chance of new items, and whether both fit into one delta.
+
+    `noise_part` is the part of delta that pays for noise, where a mechanism divides it; `told` are checks of numbers that
+    follow from others.
+    """
 
     mu: Interval
     new: Callable[[float], bool]
     jointly: Callable[[float, float], bool] = lambda epsilon, delta: False
+    noise_part: float | None = None
+    told: tuple[Check, ...] = ()
 
 
-def gaussian(
-    part: Callable[[Fields], Part],
-    fields: Fields,
-    epsilon: Any,
-    delta: Any,
-    counts: Interval,
-) -> list[Check]:
-    """The budget is what the mechanism spends, and (epsilon, delta) follows from it, or from both sides at once."""
-    if fields["parameters"]["noise"] != "gaussian":
-        raise ValueError(f"unknown noise {fields['parameters']['noise']!r}")
-    spent = part(fields)
-    stated, new = fields["budget"]["mu"], fields["budget"]["delta_new"]
-    mu, (most, most_new) = iv.sqrt(spent.mu**2 + counts**2), budget_covers(fields["budget"])
-    apart = delta_gaussian(exact(epsilon), mu) + most_new
-    follows = at_most(apart, delta) or (high(counts) == 0 and spent.jointly(epsilon, delta))
+def gaussian(part: Callable[[Stated], Part], stated: Stated, counts: Counts) -> list[Check]:
+    """The budget is what mechanism and counts spend, and (epsilon, delta) follows from it, or from both sides at once."""
+    if stated.parameters["noise"] != "gaussian":
+        raise ValueError(f"the noise {stated.parameters['noise']!r} is not that of {stated.algorithm}")
+    spent, budget = part(stated), only(stated.budget, ("mu", "delta_new"), "the budget")
+    most, most_new = budget_covers(budget)
+    together = iv.sqrt(spent.mu**2 + counts.shift**2)
+    apart = delta_gaussian(exact(stated.epsilon), spent.mu if counts.apart else together)
+    alone = counts.apart or high(counts.shift) == 0
+    follows = at_most(apart + most_new, stated.delta)
+    follows = follows or (alone and spent.jointly(stated.epsilon, stated.delta))
     return [
-        Check("mu", at_most(mu, low(most)), f"{mp.nstr(high(mu), 8)} needed, {stated:.8g} stated"),
-        Check("new items", spent.new(low(most_new)), f"come out with a chance of at most {new:.6g}"),
+        Check(
+            "mu",
+            at_most(together, low(most)),
+            f"{mp.nstr(high(together), 8)} needed, {budget['mu']:.8g} stated",
+        ),
+        Check(
+            "new items",
+            spent.new(low(most_new)),
+            f"come out with a chance of at most {budget['delta_new']:.6g}",
+        ),
         Check(
             "promise",
-            follows,
-            f"delta at epsilon {mp.nstr(mp.mpf(epsilon), 6)} is at most {mp.nstr(mp.mpf(delta), 6)}",
+            bool(follows),
+            f"delta at epsilon {mp.nstr(mp.mpf(stated.epsilon), 6)} is at most {mp.nstr(mp.mpf(stated.delta), 6)}",
         ),
+        *_dealt(spent, stated, apart, most_new),
+        *spent.told,
     ]
+
+
+def _dealt(spent: Part, stated: Stated, apart: Interval, new: Interval) -> list[Check]:
+    """The stated calibration divides delta in the stated way between noise and new items."""
+    part = spent.noise_part
+    if part is None:
+        if stated.calibration == "exact":
+            return []
+        part = 0.5
+    limits = (exact(stated.delta) * value * DEALT for value in (exact(part), 1 - exact(part)))
+    kept = all(at_most(value, low(limit)) for value, limit in zip((apart, new), limits, strict=True))
+    return [Check("parts of delta", kept, f"{part:g} of it for noise, the rest for new items")]
 
 
 def budget_covers(budget: Fields) -> tuple[Interval, Interval]:
@@ -74,27 +98,30 @@ def equal_weight(t: int) -> Interval:
     return 1 / iv.sqrt(exact(t))
 
 
-def _new_chance(sigma: Interval, threshold: Interval, items: int, weight: Weight) -> Interval:
+def new_chance(sigma: Interval, threshold: Interval, items: int, weight: Weight) -> Interval:
     """The chance that one of a user's new items comes out, for the worst number of them."""
     return largest(
         lambda first, last: chance_of_any(last * item_loss(weight(first), sigma, threshold)), items
     )
 
 
-def one_sum(fields: Fields, spending: str, slack: Interval) -> Part:
+def one_sum(
+    stated: Stated, spending: str, slack: Interval | None = None, told: tuple[Check, ...] = ()
+) -> Part:
     """One Gaussian sum per item, whose sensitivity exceeds 1 by `slack` at most."""
-    parameters, items = fields["parameters"], fields["max_items"]
+    parameters, items, slack = stated.parameters, stated.max_items, exact(0) if slack is None else slack
     sigma = positive(parameters["sigma"]) / (1 + slack)
     threshold = number(parameters["threshold"]) / (1 + slack)
     if spending == "asymmetric":
         new = chance_of_any(_unequal_loss(exact(1), sigma, threshold, items))
     else:
         full = 1 / iv.sqrt(exact(items))
-        new = _new_chance(sigma, threshold, items, equal_weight if spending != "count" else lambda t: full)
+        new = new_chance(sigma, threshold, items, equal_weight if spending != "count" else lambda t: full)
     return Part(
         1 / sigma,
         partial(at_most, new),
         partial(_jointly, sigma=sigma, threshold=threshold, items=items, spending=spending, slack=slack),
+        told=told,
     )
 
 
@@ -159,61 +186,3 @@ def _unequal_loss(norm: Interval, sigma: Interval, threshold: Interval, items: i
         small = item_loss(part * norm, sigma, threshold)
         bounds.append(items * small + (alone - small) / (4 * part * (1 - part)))
     return min(bounds, key=high)
-
-
-def policy(fields: Fields) -> Part:
-    """One pass of a symmetric descent spends the whole budget; more passes, or a policy of the caller's, any part."""
-    parameters = fields["parameters"]
-    if parameters["symmetric"] is not True:
-        return one_sum(fields, "asymmetric", _policy_slack(fields))
-    all_spent = parameters["passes"] == 1 and not fields["rests_on"]
-    return one_sum(fields, "all" if all_spent else "any", _policy_slack(fields))
-
-
-def _policy_slack(fields: Fields) -> Interval:
-    """What rounding can add to the sensitivity of a policy in floats: both histories, every visit of a user."""
-    parameters, items = fields["parameters"], fields["max_items"]
-    passes, parts = (whole(parameters[name], MOST_PASSES) for name in ("passes", "parts"))
-    cutoff = float(low(number(parameters["cutoff"])))
-    per_visit = iv.sqrt(exact(items)) * exact(math.ulp(cutoff)) / 2 + (exact(items) / 2 + 4) * exact(2.0**-53)
-    adding = iv.sqrt(POLICY_USERS * exact(items)) * (parts - 1) * exact(math.ulp(parts * cutoff)) / 2
-    return 2 * (POLICY_USERS * exact(passes) * per_visit + adding)
-
-
-def mad_slack(fields: Fields) -> Interval:
-    """What rounding can add to the sensitivity of MAD: both histories, every user."""
-    d_max = exact(whole(fields["parameters"]["d_max"]))
-    return 2 * MAD_USERS * (iv.sqrt(d_max) * exact(2.0**-41) + (d_max / 2 + 6) * exact(2.0**-53))
-
-
-def _rounds(fields: Fields, slack: Interval, weights: list[Weight]) -> Part:
-    """Several sums with noise of their own, each with its threshold; only what others hold feels their rounding."""
-    parameters = fields["parameters"]
-    sigmas = [positive(sigma) for sigma in parameters["sigmas"]]
-    thresholds = [number(threshold) for threshold in parameters["thresholds"]]
-    if not sigmas:
-        raise ValueError("a release has one round at least")
-    new = sum(
-        (
-            _new_chance(sigma, threshold, fields["max_items"], weight)
-            for sigma, threshold, weight in zip(sigmas, thresholds, weights, strict=True)
-        ),
-        iv.mpf(0),
-    )
-    squares = sum(((1 + slack) ** 2 / sigma**2 for sigma in sigmas), iv.mpf(0))
-    return Part(iv.sqrt(squares), partial(at_most, new))
-
-
-def dp_sips(fields: Fields) -> Part:
-    """Rounds of Weighted Gaussian."""
-    return _rounds(fields, exact(0), [equal_weight] * len(fields["parameters"]["sigmas"]))
-
-
-def mad2r(fields: Fields) -> Part:
-    """Two rounds of MAD; in the second an item can get b_max times its even share, and never less than that share."""
-    b_max = max(exact(1), positive(fields["parameters"]["b_max"]), key=high)
-
-    def most(t: int) -> Interval:
-        return min(exact(1), b_max / iv.sqrt(exact(t)), key=high)
-
-    return _rounds(fields, mad_slack(fields), [equal_weight, most])

@@ -28,10 +28,15 @@ SMALLEST_CHANCE = 1e-300
 
 
 @contextmanager
-def precision_for(delta: float) -> Iterator[None]:
-    """Enough bits that the digits of `delta` survive every cancellation below."""
+def precision_for(epsilon: float, delta: float) -> Iterator[None]:
+    """Enough bits that the digits of `delta` survive every cancellation below.
+
+    A small epsilon makes the two terms of `delta_gaussian` agree in about as many bits as it has zeros. A large one costs
+    no bits: tails are enclosed relative to their size, so that their product with e^epsilon keeps its digits.
+    """
     before = iv.prec, mp.prec
-    iv.prec = mp.prec = 160 + 2 * math.ceil(-math.log2(delta))
+    small = max(0.0, -math.log2(epsilon))
+    iv.prec = mp.prec = 160 + 2 * math.ceil(small) + 2 * math.ceil(-math.log2(delta))
     try:
         yield
     finally:
@@ -59,10 +64,13 @@ def at_most(x: Interval, limit: float) -> bool:
 
 
 def tail(z: Interval) -> Interval:
-    """P(N(0, 1) > z), which falls with z and nowhere faster than by 0.4."""
-    at_low = mp.erfc(low(z) / mp.sqrt(2)) / 2
-    error = at_low * mp.ldexp(1, GUARD - mp.prec)
-    drop = iv.mpf("0.4") * (iv.mpf(high(z)) - iv.mpf(low(z)))
+    """P(N(0, 1) > z), which falls with z as fast as the density, at most: that at the lower end, or else 0.4."""
+    start, width = low(z), iv.mpf(high(z)) - iv.mpf(low(z))
+    at_low = mp.erfc(start / mp.sqrt(2)) / 2
+    # The root of 2 is rounded, which moves the argument by less than 2^-prec of itself.
+    error = at_low * mp.ldexp(1 + start * start, GUARD - mp.prec)
+    density = iv.exp(-(iv.mpf(start) ** 2) / 2) if start > 0 else iv.mpf(1)
+    drop = iv.mpf("0.4") * density * width
     return iv.mpf([max(mp.mpf(0), low(iv.mpf(at_low) - error - drop)), high(iv.mpf(at_low) + error)])
 
 
@@ -147,9 +155,11 @@ def crossing_excess(deal: list[float], shares: list[float], least: float, most: 
     chances counts twice what exceeds in two neighbouring rounds (Hunter's bound). Of that, a lower bound is found at levels
     K p on a grid: in floats, whose errors of less than 1e-13 are covered by FLOATS.
     """
-    levels = least * GRID ** np.arange(math.ceil(math.log(2 * most / least) / math.log(GRID)) + 2)
-    if len(deal) == 1 or levels[-1] * max(deal) > 0.5 or levels[0] * min(deal) < SMALLEST_CHANCE:
+    # No level may make a chance of 1 or more.
+    top = min(2.0, 0.97 / (most * max(deal)))
+    if len(deal) == 1 or top <= 1 or least * min(deal) < SMALLEST_CHANCE:
         return 1.0
+    levels = least * GRID ** np.arange(math.ceil(math.log(top * most / least) / math.log(GRID)) + 2)
     twice, spent = np.zeros_like(levels), np.cumsum(shares)
     slices = np.log(SLICES / (SLICES - np.arange(SLICES)))
     for r in range(len(deal) - 1):
@@ -160,4 +170,4 @@ def crossing_excess(deal: list[float], shares: list[float], least: float, most: 
         kept, fresh = math.sqrt(spent[r] / spent[r + 1]), math.sqrt(shares[r + 1] / spent[r + 1])
         again = special.ndtr((kept * ends - there[:, None] - FLOATS) / fresh)
         twice += ((above[:, :-1] - above[:, 1:]) * again).sum(axis=1) * (1 - FLOATS)
-    return float(min(2.0, (1 / (1 - twice[:-1] / levels[1:])).min())) * (1 - FLOATS)
+    return float(min(top, (1 / (1 - twice[:-1] / levels[1:])).min())) * (1 - FLOATS)

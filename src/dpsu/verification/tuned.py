@@ -11,105 +11,139 @@ from typing import Any
 
 from mpmath import iv, mp
 
-from dpsu.verification.checks import Check, Fields, is_number
-from dpsu.verification.families import family_of, well_formed
+from dpsu.verification.checks import Check, Fields, Stated, is_number, listed, only, sum_of
 from dpsu.verification.gaussian import budget_covers
 from dpsu.verification.intervals import Interval, at_most, delta_gaussian, exact, high, low, precision_for
+from dpsu.verification.mechanism import SMALL, alone
+from dpsu.verification.policies import OWN
 
-SUFFIX = ", tuned"
+PROOF = "docs/tuning.md"
+MOST_SETTINGS = 10_000
 
-MORE = ("counts", "levels", "tuning")
-"""Parameters of a release that is more than one mechanism, which a trial never is."""
+OF_EITHER = ("way", "how", "epsilon_of_a_try", "settings", "chosen", "release", "trials")
+OF_WAY = {"part": ("share", "scores"), "selection": ("mean_tries",)}
+HOW = {
+    "part": "settings were tried on a random part of the users, who are left out of the release",
+    "selection": "private selection: the largest of a random number of releases, each with a setting drawn at random",
+}
 
-LEFT_OUT = {"calibration": "exact", "max_items": 300}
-"""What a setting is that does not say so."""
+DEFAULTS = {"calibration": "exact", "max_items": 300}
+"""The values of keys that a setting leaves out."""
 
-SETTING = ("algorithm", "rests_on", *LEFT_OUT)
-"""What a setting fixes at every privacy."""
+OPTIONS = {
+    "policy-laplace": ("alpha", "passes", "parts"),
+    "policy-gaussian": ("alpha", "passes", "parts"),
+    "own-policy": ("alpha",),
+    "dp-sips": ("shares",),
+    "mad": ("d_max", "beta"),
+    "mad2r": ("d_max", "beta", "b_min", "b_max", "c_lb", "c_ub", "shares"),
+    "focused-gaussian": ("focus",),
+}
+"""The other keys of a setting, by the algorithm of its trial."""
+
+EQUAL = ("alpha", "passes", "parts", "b_min", "b_max", "c_lb", "c_ub")
+"""Options that the trial states as they are."""
+
+SAME = ("algorithm", "calibration", "max_items")
+"""What the whole says of the mechanism that released."""
 
 NARROWEST, WIDEST, STEPS = -7.0, 30.0, 100
 """The search for an order: between which logarithms of the order less 1, and how long."""
 
 
-def tuned(fields: Fields, epsilon: Any, delta: Any, counts: Interval) -> list[Check]:
+def tuned(stated: Stated) -> list[Check]:
     """Trials and release do what they state, and choosing among them in this way keeps the promise of the whole."""
-    tuning = fields["parameters"]["tuning"]
-    way, trials, released = tuning["way"], tuning["trials"], _released(fields, tuning)
-    if way not in ("part", "selection") or not (isinstance(trials, list) and trials):
-        raise ValueError(f"no trials on a part or for a selection, but {way!r} with {trials!r}")
-    checks = _choice(fields, tuning, released)
+    tuning = only(stated.parameters, ("tuning",), "parameters")["tuning"]
+    way = tuning["way"] if isinstance(tuning, dict) and tuning.get("way") in OF_WAY else None
+    if way is None:
+        raise ValueError("the setting was chosen neither on a part nor by selection")
+    only(tuning, (*OF_EITHER, *OF_WAY[way]), "tuning")
+    if tuning["how"] != HOW[way]:
+        raise ValueError(f"{tuning['how']!r} is not how a setting is chosen")
+    trials, release = listed(tuning["trials"], "trials", MOST_SETTINGS), tuning["release"]
+    checks = _choice(stated, tuning)
     for place, trial in enumerate(trials, 1):
         checks += _follows(trial, f"trial {place}")
     if not all(check.ok for check in checks):
         return checks
     if way == "selection":
-        return [*checks, best_of_tries(trials, tuning["mean_tries"], epsilon, delta)]
+        return [*checks, best_of_tries(trials, tuning["mean_tries"], stated.epsilon, stated.delta)]
     share = tuning["share"]
     return [
         *checks,
         Check("share", is_number(share) and 0 < share < 1, f"{share} of the users for the trials"),
-        all_together(trials, epsilon, delta),
-        *_follows(released, "release"),
+        all_together(trials, stated.epsilon, stated.delta),
+        *_follows(release, "release"),
     ]
 
 
-def _released(fields: Fields, tuning: Fields) -> Fields:
-    """The small statement of the mechanism that released, at the privacy of the whole."""
-    if not fields["algorithm"].endswith(SUFFIX):
-        raise ValueError(f"{fields['algorithm']!r} does not say that its setting was tuned")
-    return {
-        **fields,
-        "algorithm": fields["algorithm"].removesuffix(SUFFIX),
-        "parameters": {name: value for name, value in fields["parameters"].items() if name != "tuning"},
-        "budget": tuning["release"]["budget"],
-        "rests_on": tuning["release"]["rests_on"],
-    }
-
-
-def _choice(fields: Fields, tuning: Fields, released: Fields) -> list[Check]:
-    """The trials are those of the settings, the release is that of the chosen one, and all claims are told."""
-    trials, settings, on_part = tuning["trials"], tuning["settings"], tuning["way"] == "part"
+def _choice(stated: Stated, tuning: Fields) -> list[Check]:
+    """The trials are those of the settings, and the release is that of the chosen one."""
+    trials, settings = tuning["trials"], listed(tuning["settings"], "settings", MOST_SETTINGS)
+    release = only(tuning["release"], SMALL, "release")
     fitting = len(settings) == len(trials) and all(
-        trial["epsilon"] == tuning["epsilon_of_a_try"]
-        and trial["algorithm"] == setting["algorithm"]
-        and all(trial[name] == setting.get(name, default) for name, default in LEFT_OUT.items())
+        only(trial, SMALL, "a trial")["epsilon"] == tuning["epsilon_of_a_try"] and _is_of(trial, setting)
         for setting, trial in zip(settings, trials, strict=True)
     )
-    # On a part the release has a privacy of its own; a selection releases a trial as it was.
-    alike = SETTING if on_part else (*SETTING, "parameters", "budget")
-    chosen = any(
-        setting == tuning["chosen"] and all(trial[name] == released[name] for name in alike)
-        for setting, trial in zip(settings, trials, strict=False)
-    )
-    claims = {claim for stated in (*trials, released) for claim in stated["rests_on"]}
+    if tuning["way"] == "part":
+        chosen, place = _best_score(tuning)
+        privacy = (release["epsilon"], release["delta"]) == (stated.epsilon, stated.delta)
+        made = chosen and privacy and _is_of(release, settings[place])
+    else:
+        # A selection releases a trial as it was.
+        tried = zip(settings, trials, strict=False)
+        made = any(setting == tuning["chosen"] and trial == release for setting, trial in tried)
+    told = (stated.algorithm, stated.calibration, stated.max_items) == tuple(release[name] for name in SAME)
     return [
-        Check("budget", fields["budget"] is None, "none: the whole composes by its epsilon and delta"),
+        Check("budget", stated.budget is None, "none: the whole composes by its epsilon and delta"),
         Check("settings", fitting, f"{len(settings)}, {len(trials)} trials, at the same epsilon"),
-        Check("chosen", chosen, str(tuning["chosen"])),
-        Check("claims of all trials", claims <= {*fields["rests_on"]}, str([*claims] or "none")),
-        Check("scores", on_part or "scores" not in tuning, "shown" if "scores" in tuning else "not shown"),
+        Check("chosen", bool(made), str(tuning["chosen"])),
+        Check("release", told, f"{stated.algorithm}, {stated.calibration}, {stated.max_items}"),
     ]
 
 
-def _follows(stated: Fields, name: str) -> list[Check]:
-    """The checks of one mechanism at its own epsilon and delta, or what keeps it from being checked."""
-    family, alone = family_of(stated), not {*MORE} & {*stated["parameters"]}
-    form = [*well_formed(stated), Check("algorithm", family is not None and alone, str(stated["algorithm"]))]
-    checks = [check for check in form if not check.ok]
-    if family is not None and not checks:
-        with precision_for(stated["delta"]):
-            checks = family(stated, stated["epsilon"], stated["delta"], exact(0))
-    return [replace(check, name=f"{name}, {check.name}") for check in checks]
+def _best_score(tuning: Fields) -> tuple[bool, int]:
+    """Whether the chosen setting is the first with the largest score, and its place."""
+    settings, scores = tuning["settings"], tuning["scores"]
+    listed(scores, "scores", len(settings), len(settings))
+    if not all(isinstance(score, int) and not isinstance(score, bool) and score >= 0 for score in scores):
+        raise ValueError("scores are not numbers of items")
+    place = scores.index(max(scores))
+    return settings[place] == tuning["chosen"], place
+
+
+def _is_of(stated: Fields, setting: Any) -> bool:
+    """Whether a small statement is that of a setting; what settings say in words is not compared."""
+    own, parameters = stated["algorithm"] == OWN, stated["parameters"]
+    options = OPTIONS.get(stated["algorithm"], ())
+    only(setting, ("algorithm",), "a setting", optional=(*DEFAULTS, *options))
+    plain = all(isinstance(value, str) or is_number(value) for value in setting.values())
+    return (
+        plain
+        and setting["algorithm"] == (parameters["policy"] if own else stated["algorithm"])
+        and all(stated[name] == setting.get(name, default) for name, default in DEFAULTS.items())
+        and all(parameters[name] == setting[name] for name in EQUAL if name in setting)
+        and ("d_max" not in setting or parameters["d_max"] == min(setting["d_max"], stated["max_items"]))
+    )
+
+
+def _follows(small: Fields, name: str) -> list[Check]:
+    """The checks of one mechanism at its own epsilon and delta."""
+    epsilon, delta = small["epsilon"], small["delta"]
+    if not (is_number(epsilon) and is_number(delta) and epsilon > 0 and 0 < delta < 1):
+        return [Check(name, False, f"({epsilon!r}, {delta!r}) is no privacy that can be promised")]
+    with precision_for(epsilon, delta):
+        return [replace(check, name=f"{name}, {check.name}") for check in alone(small, name)]
 
 
 def all_together(trials: Sequence[Fields], epsilon: Any, delta: Any) -> Check:
     """Releases by all trials: Gaussian ones compose by their budgets, the others add their epsilon and delta."""
     covers = [budget_covers(trial["budget"]) for trial in trials if trial["budget"] is not None]
     others = [trial for trial in trials if trial["budget"] is None]
-    left = exact(epsilon) - sum((exact(trial["epsilon"]) for trial in others), iv.mpf(0))
-    mu = iv.sqrt(sum((part**2 for part, _ in covers), iv.mpf(0)))
-    new = sum((chance for _, chance in covers), iv.mpf(0))
-    together = delta_gaussian(left, mu) + new + sum((exact(trial["delta"]) for trial in others), iv.mpf(0))
+    left = exact(epsilon) - sum_of([exact(trial["epsilon"]) for trial in others])
+    mu = iv.sqrt(sum_of([part**2 for part, _ in covers]))
+    new = sum_of([chance for _, chance in covers])
+    together = delta_gaussian(left, mu) + new + sum_of([exact(trial["delta"]) for trial in others])
     return Check(
         "all trials together",
         bool(low(left) >= 0) and at_most(together, delta),

@@ -10,14 +10,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mpmath import iv
-
 from dpsu.errors import SourceError
-from dpsu.outcome.statement import SCHEMA, UNIT, Statement, content_digest, file_digest
-from dpsu.verification.checks import MOST_ITEMS, Check, Family, Fields, positive, whole
-from dpsu.verification.families import family_of, well_formed
-from dpsu.verification.intervals import at_most, delta_gaussian, exact, low, precision_for
+from dpsu.outcome.statement import Statement, content_digest, file_digest
+from dpsu.verification.checks import Check, Fields
+from dpsu.verification.intervals import precision_for
+from dpsu.verification.levels import PROOF as LEVELS
+from dpsu.verification.levels import in_levels
+from dpsu.verification.mechanism import stated_in, with_counts
+from dpsu.verification.schema_1 import SCHEMA_1
+from dpsu.verification.schema_2 import SCHEMA_2
+from dpsu.verification.schemas import Schema, form_of, require_plain
+from dpsu.verification.tuned import PROOF as TUNING
 from dpsu.verification.tuned import tuned
+
+SCHEMAS: dict[Any, Schema] = {"dpsu-statement/1": SCHEMA_1, "dpsu-statement/2": SCHEMA_2}
 
 ASSUMED = (
     "the proof that the statement names, and the proof of the noise (docs/noise.md)",
@@ -25,16 +31,22 @@ ASSUMED = (
     "for policies at most 2^32 users, for MAD at most 2^26, which the program enforces",
 )
 
-MALFORMED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
-"""What numbers and fields that no program wrote can lead to."""
+MALFORMED = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+"""Exceptions raised by malformed statements."""
 
 
 @dataclass(frozen=True)
 class Verification:
-    """The outcome: `ok` if every check passed; `assumed` is what no recomputation from a statement can show."""
+    """The outcome, in two verdicts: `ok`, whether the promise follows, and `file`, whether a file is the released one.
+
+    `ok` is true if every check passed. `file` is None if no file was given; `file_found` says why it is what it is.
+    `assumed` is what no recomputation from a statement can show.
+    """
 
     checks: tuple[Check, ...]
     assumed: tuple[str, ...]
+    file: bool | None = None
+    file_found: str = ""
 
     @property
     def ok(self) -> bool:
@@ -44,8 +56,12 @@ class Verification:
     def __str__(self) -> str:
         lines = [f"{'ok  ' if check.ok else 'FAIL'}  {check.name}: {check.found}" for check in self.checks]
         lines += [f"assumed: {assumption}" for assumption in self.assumed]
-        verdict = "VERIFIED: the promise follows." if self.ok else "REJECTED: the promise does not follow."
-        return "\n".join([*lines, verdict])
+        lines.append(
+            "VERIFIED: the promise follows." if self.ok else "REJECTED: the promise does not follow."
+        )
+        if self.file is not None:
+            lines.append(f"{'SAME FILE' if self.file else 'ANOTHER FILE'}: {self.file_found}.")
+        return "\n".join(lines)
 
 
 def verify(
@@ -53,86 +69,90 @@ def verify(
 ) -> Verification:
     """Recompute a statement's promise; `statement` is one, its fields, or a JSON file with them.
 
-    `released`, the released file, is held against the digest that the statement has of it.
+    `released`, the released file, is held against the digest that the statement has of it. What cannot be read is a
+    SourceError.
     """
-    fields = _fields(statement)
-    checks: list[Check] = []
+    fields, checks = _read(statement)
     assumed = list(ASSUMED)
     try:
-        checks += _form(fields)
-        if all(check.ok for check in checks):
-            assumed += [f"the caller's claim {claim}" for claim in fields["rests_on"]]
-            with precision_for(fields["delta"]):
-                checks += _promise(fields)
+        schema, form = _form(fields)
+        checks += form
+        if schema is not None and all(check.ok for check in checks):
+            promise, claims = schema.read(fields)
+            assumed += [f"the caller guarantees: {claim}" for claim in claims]
+            checks += _promise(fields, promise, claims)
     except MALFORMED as error:
-        checks.append(
-            Check("parameters", False, f"incomplete or out of range ({type(error).__name__}: {error})")
-        )
-    if released is not None:
-        checks.append(_same("the released file", file_digest(released), fields.get("released_sha256")))
-    return Verification(tuple(checks), tuple(assumed))
+        told = f"incomplete or out of range ({type(error).__name__}: {error})"
+        checks.append(Check("parameters", False, told))
+    same, found = _same_file(fields, released)
+    return Verification(tuple(checks), tuple(assumed), same, found)
 
 
-def _fields(statement: Statement | Mapping[str, Any] | str | Path) -> dict[str, Any]:
+def _read(statement: Statement | Mapping[str, Any] | str | Path) -> tuple[dict[str, Any], list[Check]]:
+    """The fields, and a failed check if their JSON could be read in several ways."""
     if isinstance(statement, Statement):
-        return statement.to_dict()
+        return statement.to_dict(), []
     if isinstance(statement, Mapping):
-        return dict(statement)
+        return dict(statement), []
+    ambiguous: list[str] = []
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        fields = dict(pairs)
+        if len(fields) < len(pairs):
+            ambiguous.append("a key occurs twice")
+        return fields
+
+    def constant(name: str) -> None:
+        ambiguous.append(f"{name} is not a number")
+
     try:
-        fields = json.loads(Path(statement).read_text(encoding="utf-8"))
+        text = Path(statement).read_text(encoding="utf-8")
+        fields = json.loads(text, object_pairs_hook=once, parse_constant=constant)
     except OSError as error:
         raise SourceError(f"cannot read {statement}: {error.strerror}.") from error
     except (ValueError, RecursionError) as error:
         raise SourceError(f"{statement} is not a statement: it is not JSON ({error}).") from error
     if not isinstance(fields, dict):
         raise SourceError(f"{statement} is not a statement: it is JSON, but not an object.")
-    return fields
+    return fields, [Check("JSON", False, told) for told in ambiguous]
 
 
-def _form(fields: Fields) -> list[Check]:
-    """What must hold before any number is looked at."""
-    return [
-        _same("schema", fields.get("schema"), SCHEMA),
-        _same("digest of the content", fields.get("digest"), content_digest(fields)),
-        _same("unit", fields.get("unit"), UNIT),
-        Check("void", fields.get("void") is None, str(fields.get("void") or "no")),
-        *well_formed(fields),
-        Check("algorithm", _family(fields) is not None, str(fields.get("algorithm"))),
+def _form(fields: Fields) -> tuple[Schema | None, list[Check]]:
+    """What must hold before any number is looked at, and the schema if it is known."""
+    require_plain(fields)
+    schema = SCHEMAS.get(fields.get("schema"))
+    checks = [
+        Check("schema", schema is not None, str(fields.get("schema"))),
+        Check("digest of the content", fields.get("digest") == content_digest(fields), "over all fields"),
     ]
+    return schema, checks if schema is None else [*checks, *form_of(fields, schema)]
 
 
-def _promise(fields: Fields) -> list[Check]:
-    """What the algorithm's family must show, less what counts of holders take."""
-    family = _family(fields)
-    assert family is not None
-    if "counts" not in fields["parameters"]:
-        return family(fields, fields["epsilon"], fields["delta"], exact(0))
-    counts = fields["parameters"]["counts"]
-    sensitivity = exact(whole(counts["squared_sensitivity"], MOST_ITEMS + 1))
-    if low(sensitivity) < fields["max_items"]:
-        raise ValueError("counts have more items than their noise is for")
-    shift = iv.sqrt(sensitivity) / positive(counts["sigma"])
-    if "epsilon" not in counts:
-        return family(fields, fields["epsilon"], fields["delta"], shift)
-    epsilon, delta = positive(counts["epsilon"]), positive(counts["delta"])
-    apart = delta_gaussian(epsilon, shift)
-    left = low(exact(fields["epsilon"]) - epsilon), low(exact(fields["delta"]) - delta)
-    return [
-        Check(
-            "counts",
-            at_most(apart, counts["delta"]),
-            f"({counts['epsilon']:g}, {counts['delta']:g}) of the promise",
-        ),
-        *family(fields, *left, exact(0)),
-    ]
+def _promise(fields: Fields, promise: Fields, claims: list[str]) -> list[Check]:
+    """The claims are those that the release rests on, and its kind's checks hold at its epsilon and delta."""
+    checks = [Check("claims", fields["rests_on"] == claims, f"{len(claims)} of the caller's")]
+    if promise["kind"] == "single":
+        stated_in(promise)
+        with precision_for(promise["epsilon"], promise["delta"]):
+            return [*checks, *with_counts(promise)]
+    stated, proof = stated_in(promise), LEVELS if promise["kind"] == "levels" else TUNING
+    checks.append(Check("proof", promise["proof"] == proof, str(promise["proof"])))
+    with precision_for(stated.epsilon, stated.delta):
+        if promise["kind"] == "levels":
+            return [*checks, *in_levels(stated, promise["ngrams"])]
+        return [*checks, *tuned(stated)]
 
 
-def _family(fields: Fields) -> Family | None:
-    """How to check this release: as one mechanism, or as one that was chosen among trials."""
-    parameters = fields.get("parameters")
-    return tuned if isinstance(parameters, dict) and "tuning" in parameters else family_of(fields)
-
-
-def _same(name: str, found: Any, expected: Any) -> Check:
-    same = found == expected
-    return Check(name, same, "as stated" if same else f"{found!r}, not {expected!r}")
+def _same_file(fields: Fields, released: str | Path | None) -> tuple[bool | None, str]:
+    """Whether the file is the one that the statement names, and a sentence about it."""
+    if released is None:
+        return None, ""
+    found, named = file_digest(released), fields.get("released_sha256")
+    if named is None:
+        return (
+            False,
+            "the statement names no file: save with release.save(path) before statement.save",
+        )
+    if found == named:
+        return True, "the file is the one that was released"
+    return False, "the file is not the one that the statement names; its digest differs"

@@ -1,0 +1,100 @@
+"""n-grams in levels: each spends a share of one budget (docs/ngrams.md)."""
+
+from mpmath import iv
+
+from dpsu.verification.checks import (
+    INFORMED,
+    ROUNDING,
+    Check,
+    Counts,
+    Fields,
+    Stated,
+    chance,
+    close,
+    listed,
+    number,
+    only,
+    positive,
+    sum_of,
+    whole,
+)
+from dpsu.verification.focused import NAMES, focused_new, informed, split_of
+from dpsu.verification.gaussian import Part, gaussian
+from dpsu.verification.intervals import Interval, at_most, exact, low
+
+METHODS = ("focused-gaussian", "dpne")
+MOST_LEVELS = 16
+PROOF = "docs/ngrams.md"
+
+OF_EVERY_LEVEL = ("size", "share", "max_items")
+UNKNOWN = (*OF_EVERY_LEVEL, *NAMES, "delta_new")
+KNOWN = (*OF_EVERY_LEVEL, "sigma", "threshold")
+
+RAREST = 2.326
+"""In noise scales, the lowest threshold of a known domain: absent n-grams come out with a chance of at most 0.01."""
+
+
+def in_levels(stated: Stated, sizes: object) -> list[Check]:
+    """Levels of n-grams of these sizes, together one Gaussian mechanism."""
+    levels = listed(
+        only(stated.parameters, ("noise", "levels"), "parameters")["levels"], "levels", MOST_LEVELS
+    )
+    if stated.algorithm not in METHODS or stated.calibration != "exact":
+        raise ValueError(
+            f"{stated.algorithm!r}, {stated.calibration!r} is no way to release n-grams in levels"
+        )
+    for place, level in enumerate(levels, 1):
+        known = stated.algorithm == "dpne" and place > 1
+        only(level, KNOWN if known else UNKNOWN, f"level {place}")
+        if not known and level["noise"] != "gaussian":
+            raise ValueError(f"the noise {level['noise']!r} is not that of a level")
+    ordered = [*range(1, len(levels) + 1)]
+    most = max(whole(level["max_items"]) for level in levels)
+    return [
+        Check("levels", [level["size"] for level in levels] == ordered == sizes, f"of sizes {sizes}"),
+        Check("max_items of levels", most == stated.max_items, f"{most} in the largest"),
+        *gaussian(_part, stated, Counts()),
+    ]
+
+
+def _part(stated: Stated) -> Part:
+    """Each level spends its own; DPNE knows the domain of all but the first, which have no new items."""
+    levels = stated.parameters["levels"]
+    unknown = levels if stated.algorithm == "focused-gaussian" else levels[:1]
+    scales = [positive(level["sigma"]) for level in levels]
+    mu = iv.sqrt(sum_of([1 / scale**2 for scale in scales]))
+    limits = [chance(level["delta_new"]) * (1 + exact(ROUNDING)) for level in unknown]
+
+    def new(limit: float) -> bool:
+        return at_most(sum_of(limits), limit) and all(
+            focused_new(level, level["max_items"], low(part))
+            for level, part in zip(unknown, limits, strict=True)
+        )
+
+    told = [
+        _shares(levels, [1 / (scale * mu) ** 2 for scale in scales], "the noise"),
+        _shares(unknown, [limit / sum_of(limits) for limit in limits], "the chance of new items"),
+        Check("split", len({split_of(level) for level in unknown}) == 1, "is the same in all levels"),
+        *(_threshold(level) for level in levels[len(unknown) :]),
+    ]
+    for level, limit in zip(unknown, limits, strict=True):
+        told += informed(level, level["max_items"], float(low(limit)))
+    return Part(mu, new, noise_part=split_of(levels[0]), told=tuple(told))
+
+
+def _shares(levels: list[Fields], parts: list[Interval], of: str) -> Check:
+    """The levels' shares are the parts that they have of something, among themselves."""
+    shares = [positive(level["share"]) for level in levels]
+    together = sum_of(shares)
+    fitting = all(close(part, share / together, INFORMED) for part, share in zip(parts, shares, strict=True))
+    return Check(f"shares of {of}", fitting and at_most(together, 1 + INFORMED), "are those stated")
+
+
+def _threshold(level: Fields) -> Check:
+    """Absent n-grams come out by noise alone, rarely."""
+    least = exact(RAREST) * positive(level["sigma"])
+    return Check(
+        f"threshold of level {level['size']}",
+        at_most(least, low(number(level["threshold"]))),
+        "lets few absent n-grams out",
+    )

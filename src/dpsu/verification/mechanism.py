@@ -1,0 +1,198 @@
+"""One mechanism of a statement: its keys, its family, and its counts."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial
+
+from mpmath import iv
+
+from dpsu.verification.checks import (
+    INFORMED,
+    Check,
+    Counts,
+    Fields,
+    Stated,
+    close,
+    is_number,
+    only,
+    positive,
+    whole,
+)
+from dpsu.verification.curves import curve
+from dpsu.verification.focused import NAMES as FOCUSED
+from dpsu.verification.focused import focused
+from dpsu.verification.gaussian import gaussian, one_sum
+from dpsu.verification.intervals import Interval, at_most, delta_gaussian, exact
+from dpsu.verification.policies import OWN, own_gaussian, policy_gaussian
+from dpsu.verification.rounds import dp_sips, mad, mad2r
+from dpsu.verification.single import single
+
+LARGEST_EPSILON = 1e4
+
+SUM = ("noise", "sigma", "threshold")
+CURVE = ("noise", "scale", "threshold", "kappa")
+THRESHOLD = ("noise", "scale", "threshold")
+WALK = ("alpha", "cutoff", "passes", "parts", "symmetric")
+CLAIMED = (*WALK, "policy", "norm")
+ROUNDS = ("noise", "sigma", "shares", "sigmas", "thresholds")
+
+OF_COUNTS, TAKEN = ("sigma", "squared_sensitivity", "share"), ("epsilon", "delta")
+
+SMALL = (
+    "kind",
+    "algorithm",
+    "calibration",
+    "max_items",
+    "parameters",
+    "epsilon",
+    "delta",
+    "budget",
+    "proof",
+)
+"""The keys of a small statement: what a release says of a trial, and of itself without the choice."""
+
+CALIBRATIONS = ("exact", "paper")
+
+
+@dataclass(frozen=True)
+class Family:
+    """How an algorithm is checked, which parameters it states, and where its proof is."""
+
+    check: Callable[[Stated, Counts], list[Check]]
+    names: tuple[str, ...]
+    proof: str
+
+
+def _by_curve(more: tuple[str, ...], proof: str) -> dict[str, Family]:
+    """The two calibrations of the ℓ1 family, by their noise."""
+    return {
+        "truncated laplace": Family(curve, (*CURVE, *more), proof),
+        "laplace": Family(curve, (*THRESHOLD, *more), proof),
+    }
+
+
+WEIGHTED, POLICIES, MAD = "docs/weighted.md", "docs/policies.md", "docs/mad.md"
+
+FAMILIES: dict[str, dict[str, Family]] = {
+    "count-laplace": _by_curve((), WEIGHTED),
+    "weighted-laplace": _by_curve((), WEIGHTED),
+    "policy-laplace": _by_curve(WALK, POLICIES),
+    "count-gaussian": {
+        "gaussian": Family(partial(gaussian, partial(one_sum, spending="count")), SUM, WEIGHTED)
+    },
+    "weighted-gaussian": {
+        "gaussian": Family(partial(gaussian, partial(one_sum, spending="all")), SUM, WEIGHTED)
+    },
+    "policy-gaussian": {"gaussian": Family(partial(gaussian, policy_gaussian), (*SUM, *WALK), POLICIES)},
+    "mad": {"gaussian": Family(partial(gaussian, mad), (*SUM, "cutoff", "d_max", "alpha"), MAD)},
+    "mad2r": {
+        "gaussian": Family(
+            partial(gaussian, mad2r),
+            (*ROUNDS, "cutoffs", "d_max", "b_min", "b_max", "c_lb", "c_ub"),
+            MAD,
+        )
+    },
+    "dp-sips": {"gaussian": Family(partial(gaussian, dp_sips), ROUNDS, "docs/dp-sips.md")},
+    "focused-gaussian": {"gaussian": Family(partial(gaussian, focused), FOCUSED, "docs/focused-gaussian.md")},
+    "optimal-single": {
+        "optimal coin": Family(single, ("noise", "threshold", "certain_from"), "docs/optimal-single.md")
+    },
+    OWN: {
+        "gaussian": Family(partial(gaussian, own_gaussian), (*SUM, *CLAIMED), POLICIES),
+        **_by_curve(CLAIMED, POLICIES),
+    },
+}
+"""Every private algorithm, by the noise that it may have."""
+
+
+def family_of(algorithm: str, noise: object) -> Family:
+    """How to check this algorithm with this noise."""
+    found = FAMILIES.get(algorithm, {}).get(noise) if isinstance(noise, str) else None
+    if found is None:
+        raise ValueError(f"there is no private algorithm {algorithm!r} with the noise {noise!r}")
+    return found
+
+
+def stated_in(fields: Fields) -> Stated:
+    """The mechanism that these fields describe, its privacy and bound in their ranges."""
+    epsilon, delta = fields["epsilon"], fields["delta"]
+    if not (is_number(epsilon) and is_number(delta) and 0 < epsilon <= LARGEST_EPSILON and 0 < delta < 1):
+        raise ValueError(f"({epsilon!r}, {delta!r}) is no privacy that can be promised")
+    if fields["calibration"] not in CALIBRATIONS:
+        raise ValueError(f"there is no calibration {fields['calibration']!r}")
+    if not isinstance(fields["algorithm"], str):
+        raise ValueError("the algorithm is not named")
+    items, parameters = whole(fields["max_items"]), fields["parameters"]
+    if not isinstance(parameters, dict):
+        raise ValueError("parameters are not an object")
+    return Stated(
+        fields["algorithm"], fields["calibration"], items, parameters, epsilon, delta, fields["budget"]
+    )
+
+
+def alone(fields: Fields, where: str) -> list[Check]:
+    """The checks of a mechanism without counts at its own epsilon and delta."""
+    stated = stated_in(only(fields, SMALL, where))
+    if fields["kind"] != "single":
+        raise ValueError(f"{where} is of the kind {fields['kind']!r}, not a single mechanism")
+    family = _family(stated, fields["proof"])
+    return family.check(stated, Counts())
+
+
+def with_counts(fields: Fields) -> list[Check]:
+    """The checks of a mechanism and of the counts beside it, if there are any."""
+    stated = stated_in(fields)
+    if "counts" not in stated.parameters:
+        return _family(stated, fields["proof"]).check(stated, Counts())
+    told = only(stated.parameters["counts"], OF_COUNTS, "counts", optional=TAKEN)
+    stated = replace(
+        stated, parameters={name: value for name, value in stated.parameters.items() if name != "counts"}
+    )
+    family = _family(stated, fields["proof"])
+    squared = told["squared_sensitivity"]
+    if whole(squared, stated.max_items + 1) < stated.max_items:
+        raise ValueError("a user changes more counts than their noise is for")
+    shift = iv.sqrt(exact(squared)) / positive(told["sigma"])
+    if not 0 < positive(told["share"]) < 1:
+        raise ValueError(f"the share {told['share']!r} of counts does not lie between 0 and 1")
+    if not {*TAKEN} & {*told}:
+        return [*_shared(stated, told, shift), *family.check(stated, Counts(shift))]
+    only(told, (*OF_COUNTS, *TAKEN), "counts")
+    rest, checks = _apart(stated, told, shift)
+    return [*checks, *family.check(rest, Counts(shift, apart=True))]
+
+
+def _family(stated: Stated, proof: object) -> Family:
+    """The family of a mechanism whose keys and proof are its own."""
+    family = family_of(stated.algorithm, stated.parameters.get("noise"))
+    only(stated.parameters, family.names, "parameters")
+    if proof != family.proof:
+        raise ValueError(f"the proof of {stated.algorithm} is in {family.proof}, not {proof!r}")
+    return family
+
+
+def _shared(stated: Stated, told: Fields, shift: Interval) -> list[Check]:
+    """Counts that share mu with the mechanism have the stated share of its square."""
+    mu = positive(only(stated.budget, ("mu", "delta_new"), "the budget")["mu"])
+    share = close((shift / mu) ** 2, positive(told["share"]), INFORMED)
+    return [Check("counts", share, f"{told['share']} of the squared mu")]
+
+
+def _apart(stated: Stated, told: Fields, shift: Interval) -> tuple[Stated, list[Check]]:
+    """What is left to the mechanism beside counts with an epsilon and delta of their own, and the checks of these."""
+    left = {}
+    for name in TAKEN:
+        positive(told[name])
+        whole_value = getattr(stated, name)
+        left[name] = math.nextafter(whole_value - told[name], 0)
+        if left[name] <= 0 or Fraction(left[name]) + Fraction(told[name]) > Fraction(whole_value):
+            raise ValueError(f"counts leave no {name} to the mechanism")
+        if not close(positive(told[name]), positive(told["share"]) * exact(whole_value)):
+            raise ValueError(f"counts do not take their share of {name}")
+    delta = delta_gaussian(exact(told["epsilon"]), shift)
+    kept = Check(
+        "counts", at_most(delta, told["delta"]), f"({told['epsilon']:g}, {told['delta']:g}) of the promise"
+    )
+    return replace(stated, **left), [kept]

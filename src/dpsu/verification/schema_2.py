@@ -1,0 +1,168 @@
+"""Schema 2, which 0.2 writes: it says what the data is and what the caller must guarantee."""
+
+import re
+from collections.abc import Mapping
+from datetime import date
+from typing import Any
+
+from dpsu.verification.checks import Check, Fields, is_whole, listed, only
+from dpsu.verification.policies import OWN
+from dpsu.verification.schemas import Schema, is_sha256
+
+PROMISE = (
+    "kind",
+    "algorithm",
+    "calibration",
+    "epsilon",
+    "delta",
+    "max_items",
+    "parameters",
+    "budget",
+    "proof",
+)
+"""What the promise rests on, in the form that all schemas are read into; with `data` for n-grams in levels."""
+
+ABOUT = ("data", "lists", "rests_on", "date", "title", "note", "released_sha256", "version")
+PINNED = ("schema", "digest", "unit", "noise_source", "not_covered", "void")
+
+MOST_WORDS = 16
+LONGEST = 2000
+RULES = ("words", "whitespace")
+LISTS = {"public_items": "sha256", "exclude": "salted_sha256"}
+"""The name of the digest of each list."""
+
+MOST_LISTED = 2**63
+
+
+def form(fields: Fields) -> list[Check]:
+    """The fields that schema 1 does not have are well formed."""
+    return [
+        Check("kind", fields["kind"] in ("single", "levels", "tuned"), str(fields["kind"])),
+        Check("date", _is_date(fields["date"]), str(fields["date"])),
+        *(Check(name, _is_line(fields[name]), "one line, or none") for name in ("title", "note")),
+        Check("data", _is_data(fields["data"]), "which columns, or which text"),
+        Check("lists", _are_lists(fields["lists"]), "counts and digests"),
+    ]
+
+
+def read(fields: Fields) -> tuple[Fields, list[str]]:
+    """The promise as it is, and the claims that it rests on."""
+    sizes = fields["data"].get("ngrams")
+    promise = {name: fields[name] for name in PROMISE} | {"ngrams": sizes}
+    return promise, claims(fields["data"], fields["lists"], own_policies(promise))
+
+
+def own_policies(promise: Fields) -> list[tuple[str, int, bool]]:
+    """Name, norm and symmetry of the caller's own policies, each once."""
+    told = [promise]
+    if promise["kind"] == "tuned":
+        tuning = promise["parameters"]["tuning"]
+        told = [*tuning["trials"], tuning["release"]]
+    stated = [each["parameters"] for each in told if each["algorithm"] == OWN]
+    return sorted({(each["policy"], each["norm"], each["symmetric"]) for each in stated})
+
+
+def claims(data: Fields, lists: Fields, policies: list[tuple[str, int, bool]]) -> list[str]:
+    """All that the caller must guarantee, in the words and the order of schema 2."""
+    stated = [_of_users(data)]
+    tokenizer = data.get("tokenizer")
+    if tokenizer is not None and tokenizer["kind"] == "function":
+        stated.append(
+            f"the tokenizer {tokenizer['name']!r} looks at one text at a time and remembers nothing between texts"
+        )
+    stated += [f"the list {name} was not made from this data" for name in LISTS if name in lists]
+    stated += [
+        f"the policy {name!r} is ℓ{norm}-contractive" + (" and symmetric" if symmetric else "")
+        for name, norm, symmetric in policies
+    ]
+    return stated
+
+
+def _of_users(data: Fields) -> str:
+    if data["form"] == "columns":
+        columns = ", ".join(map(repr, data["user"]))
+        named = f"column {columns}" if len(data["user"]) == 1 else f"columns {columns}"
+        return f"all rows of one person have the same value in the {named}"
+    if data["form"] == "collection":
+        return "all items of one person belong to one entry of the collection"
+    return f"one person wrote one of the {data['form']}"
+
+
+def _is_date(value: Any) -> bool:
+    if not (isinstance(value, str) and re.fullmatch(r"\d{4}-\d{2}-\d{2}", value)):
+        return False
+    date.fromisoformat(value)
+    return True
+
+
+def _is_line(value: Any) -> bool:
+    return value is None or (isinstance(value, str) and len(value) <= LONGEST and value.isprintable())
+
+
+def _is_data(data: Any) -> bool:
+    """Columns of users and of items or text; or a collection, lines or files, of items or of text."""
+    form = data.get("form") if isinstance(data, Mapping) else None
+    if form == "columns" and "item" in data:
+        only(data, ("form", "user", "item"), "data")
+        return _are_columns(data["user"]) and _are_columns(data["item"])
+    if form == "collection" and "text" not in data:
+        only(data, ("form",), "data")
+        return True
+    if form not in ("columns", "collection", "lines", "files"):
+        return False
+    only(data, ("form", "text", "tokenizer", "ngrams", *(["user"] if form == "columns" else [])), "data")
+    if form == "columns":
+        placed = _are_columns(data["user"]) and isinstance(data["text"], str | None)
+    else:
+        placed = data["text"] is None
+    return placed and _is_tokenizer(data["tokenizer"]) and _are_sizes(data["ngrams"])
+
+
+def _are_columns(names: Any) -> bool:
+    found = listed(names, "columns", 10_000)
+    return all(isinstance(name, str) for name in found) and len({*found}) == len(found)
+
+
+def _is_tokenizer(tokenizer: Any) -> bool:
+    told = only(tokenizer, ("kind", "name"), "the tokenizer")
+    if not isinstance(told["name"], str):
+        return False
+    return told["name"] in RULES if told["kind"] == "rule" else told["kind"] in ("pattern", "function")
+
+
+def _are_sizes(sizes: Any) -> bool:
+    found = listed(sizes, "ngrams", MOST_WORDS)
+    return all(is_whole(size, MOST_WORDS) for size in found) and found == sorted({*found})
+
+
+def _are_lists(lists: Any) -> bool:
+    only(lists, (), "lists", optional=LISTS)
+    for name, told in lists.items():
+        only(told, ("count", LISTS[name]), name)
+        if not (told["count"] == 0 or is_whole(told["count"], MOST_LISTED)) or isinstance(
+            told["count"], bool
+        ):
+            return False
+        if not is_sha256(told[LISTS[name]]):
+            return False
+    return True
+
+
+SCHEMA_2 = Schema(
+    names=(*PROMISE, *ABOUT, *PINNED),
+    unit="one user, added or removed",
+    noise_source=(
+        "AES-256 under keys derived from 256 fresh bits of the operating system; every draw is rounded to a grid "
+        "exactly as its ideal would be"
+    ),
+    not_covered=(
+        "replacing one user by another (two steps of the unit)",
+        "anything about items that are not in the output, except that they are not in it",
+        "other releases over the same users: their budgets add up",
+        "users whose data says much about each other, unless they are one user in the column given",
+        "time, memory and other traces of the machine that ran the release",
+    ),
+    version=r"\d+\.\d+\.\d+([.+-]?[0-9A-Za-z.+-]+)?",
+    form=form,
+    read=read,
+)
