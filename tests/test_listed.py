@@ -51,9 +51,24 @@ def test_listed_items_take_nothing_of_a_users_limit() -> None:
         assert "rare" not in dpsu.release(data, epsilon=3.0, delta=1e-4, max_items=1)
 
 
-def test_the_statement_does_not_depend_on_the_lists() -> None:
-    plain = dpsu.release(DATA, **PRIVACY, max_items=3).statement
-    assert dpsu.release(DATA, **PRIVACY, max_items=3, public_items=["x"], exclude=["of"]).statement == plain
+def test_the_statement_says_that_lists_were_used_and_hides_which_items_were_excluded() -> None:
+    releases = [
+        dpsu.release(DATA, **PRIVACY, max_items=3, public_items=["x"], exclude=["of"]) for _ in range(2)
+    ]
+    first, second = (release.statement for release in releases)
+    assert first is not None
+    assert second is not None
+    assert first.lists is not None
+    assert second.lists is not None
+    assert first.lists["public_items"] == second.lists["public_items"]
+    assert first.lists["exclude"]["salted_sha256"] != second.lists["exclude"]["salted_sha256"]
+    assert [first.lists[name]["count"] for name in ("public_items", "exclude")] == [1, 1]
+    assert sum("was not made from this data" in claim for claim in first.rests_on) == 2
+    assert first.parameters == second.parameters
+    salt = releases[0].exclude_salt
+    assert salt is not None
+    form = b'[[["string","of"]]]'
+    assert first.lists["exclude"]["salted_sha256"] == hashlib.sha256(salt + form).hexdigest()
 
 
 @pytest.mark.parametrize(

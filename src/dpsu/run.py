@@ -56,7 +56,7 @@ def run(job: Job, source: Source, engine: Engine, terms: Terms) -> Release:
     with engine:
         tell("reading")
         sets = job.read(engine, source, terms.lists, stream)
-        notes = _curator_notes(sets, terms)
+        notes = _curator_notes(sets, source, terms)
         number = ledger.reserve(statement) if ledger and statement else 0
         chosen = job.select(engine, sets, terms.lists, stream, tell)
 
@@ -95,9 +95,9 @@ def state(promise: Promise, source: Source, terms: Terms, stream: Stream, salt: 
     )
 
 
-def _curator_notes(sets: Any, terms: Terms) -> tuple[str, ...]:
+def _curator_notes(sets: Any, source: Source, terms: Terms) -> tuple[str, ...]:
     """What the curator should look at; it depends on the data, so it goes to the curator alone."""
-    seen = getattr(sets, "notes", ()) if terms.check_user else ()
+    seen = getattr(sets, "notes", ()) if terms.check_user and source.form == "columns" else ()
     notes = (*terms.lists.notes, *seen)
     for note in notes:
         warnings.warn(note, CuratorNote, stacklevel=4)

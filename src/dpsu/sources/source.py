@@ -49,7 +49,7 @@ class Source:
 
     def described(self) -> dict[str, Any]:
         """What the statement says of the data: which columns name users and items, or how text becomes items."""
-        described: dict[str, Any] = {"form": self._form()}
+        described: dict[str, Any] = {"form": self.form}
         if described["form"] == "columns":
             described["user"] = key_columns(self.user, "user")
             if self.text is None:
@@ -60,7 +60,9 @@ class Source:
             described["ngrams"] = list(self.text.sizes)
         return described
 
-    def _form(self) -> str:
+    @property
+    def form(self) -> str:
+        """Where users and items stand: in columns, in a collection of Python values, or in lines or files of text."""
         if self.text is not None and self.text.user_per is not None:
             return FORMS[self.text.user_per]
         text_column = self.text is not None and self.text.column is not None
