@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from dpsu.cli import app
+from dpsu.cli.app import app
 from dpsu.cli.paths import require_apart
 from dpsu.errors import InvalidArgument
 

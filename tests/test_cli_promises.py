@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import dpsu
-from dpsu.cli import app
+from dpsu.cli.app import app
 from dpsu.engines.local import LocalEngine
 from dpsu.errors import InvalidArgument, LedgerError, SourceError
 from dpsu.report.text import ledger_table, render, statement_panel

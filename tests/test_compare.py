@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import dpsu
 import reference
-from dpsu.cli import app
+from dpsu.cli.app import app
 from dpsu.errors import InvalidArgument, NotPrivate, OutputError
 from dpsu.report.charts import check_chart, compare_chart
 

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 import dpsu
-from dpsu.cli import app
+from dpsu.cli.app import app
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

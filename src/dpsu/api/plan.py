@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from dpsu.algorithms.catalogue import DEFAULT, calibrate, find
+from dpsu.algorithms.catalogue import DEFAULT, find
+from dpsu.algorithms.holders import CountingTerms
+from dpsu.algorithms.job import SingleJob
 from dpsu.algorithms.mechanism import Mechanism
 from dpsu.algorithms.policy import Policy
 from dpsu.algorithms.request import DEFAULT_MAX_ITEMS, Calibration, Request
@@ -117,13 +119,14 @@ def plan(
     max_items: int = DEFAULT_MAX_ITEMS,
     algorithm: str | Policy = DEFAULT,
     calibration: Calibration = "exact",
+    counts: bool = False,
     **options: Any,
 ) -> Plan:
     """Noise, threshold and the number of users that must share an item, without touching any data.
 
-    Takes the same arguments as `release`.
+    Takes those arguments of `release` that say how, not what: `counts=True` leaves their share to the counts.
     """
-    chosen = find(algorithm)
+    entry = find(algorithm)
     request = Request(epsilon, delta, max_items, calibration, options)
     warn_of_weak_privacy(request.epsilon, request.delta, stacklevel=2)
-    return Plan(chosen.name, calibrate(chosen, request))
+    return Plan(entry.name, SingleJob(entry, request, CountingTerms() if counts else None).mechanism())

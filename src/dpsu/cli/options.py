@@ -113,6 +113,9 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 
 
+StatementPath = Annotated[Path, typer.Argument(help="The statement of a release, JSON.")]
+
+
 def privacy(epsilon: float | None, delta: float | None) -> dict[str, Any]:
     """Epsilon and delta, or an explanation why there is no default."""
     missing = [name for name, value in (("--epsilon", epsilon), ("--delta", delta)) if value is None]

@@ -1,22 +1,18 @@
-"""The commands about promises: `dpsu verify`, `dpsu ledger` and `dpsu report`."""
+"""`dpsu ledger`: what all releases over one data set have spent."""
 
 import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
 
 import dpsu
-from dpsu.cli.paths import require_apart
-from dpsu.errors import InvalidArgument, LedgerError, SourceError
-from dpsu.outcome.statement import Statement
-
-REJECTED, ANOTHER_FILE, UNREADABLE = 1, 3, 4
-"""How `dpsu verify` ends if not all is well."""
-
-MALFORMED = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
-"""Exceptions that malformed statements raise."""
+from dpsu.cli.options import (
+    AsJson,
+)
+from dpsu.cli.report import read_statement
+from dpsu.errors import InvalidArgument, LedgerError
 
 ledger_app = typer.Typer(
     name="ledger",
@@ -25,62 +21,12 @@ ledger_app = typer.Typer(
     rich_markup_mode=None,
 )
 
-StatementFile = Annotated[Path, typer.Argument(help="The statement of a release, JSON.")]
-LedgerFile = Annotated[Path, typer.Argument(help="The ledger.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-
-
-def verify(
-    statement: StatementFile,
-    released: Annotated[
-        Path | None, typer.Option(help="The released file; its digest must be the one in the statement.")
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Recompute from a statement alone that its promise follows, and tell whether a file is the released one.
-
-    Exits with 0 if so, 1 if the promise does not follow, 3 if the file is another one, 4 if something cannot be read.
-    """
-    try:
-        found = dpsu.verify(statement, released)
-    except SourceError as error:
-        error.exit_code = UNREADABLE
-        raise
-    print(json.dumps({"ok": found.ok, **asdict(found)}, indent=2) if as_json else found)
-    if not found.ok:
-        raise typer.Exit(REJECTED)
-    raise typer.Exit(ANOTHER_FILE if found.file is False else 0)
-
-
-def report(
-    statement: StatementFile,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The page, .html.")],
-) -> None:
-    """Write a page for people about a statement: what is promised, and what it means."""
-    from dpsu.outcome.write import require_folder
-    from dpsu.report.html import write_report
-
-    require_folder(output)
-    require_apart({"--output": output}, [statement])
-    stated = _read(statement)
-    try:
-        write_report(stated, output)
-    except MALFORMED as error:
-        raise SourceError(f"{statement} is not a statement of dpsu.") from error
-
-
-def _read(path: Path) -> Statement:
-    try:
-        return Statement.from_json(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise SourceError(f"cannot read {path}: {error.strerror}.") from error
-    except MALFORMED as error:
-        raise SourceError(f"{path} is not a statement of dpsu.") from error
+LedgerPath = Annotated[Path, typer.Argument(help="The ledger.")]
 
 
 @ledger_app.command()
 def create(
-    path: LedgerFile,
+    path: LedgerPath,
     epsilon: Annotated[float, typer.Option(help="The cap of all releases together.")],
     delta: Annotated[float, typer.Option(help="The cap of all releases together.")],
 ) -> None:
@@ -92,7 +38,7 @@ def create(
 
 @ledger_app.command()
 def record(
-    path: LedgerFile,
+    path: LedgerPath,
     statement: Annotated[
         Path | None, typer.Argument(help="A statement received from elsewhere, JSON; it must verify.")
     ] = None,
@@ -119,14 +65,13 @@ def record(
             raise LedgerError(
                 f"{statement} is rejected, so nothing was recorded: `dpsu verify {statement}` says why."
             )
-        number = ledger.record(_read(statement), purpose)
+        number = ledger.record(read_statement(statement), purpose)
     print(f"recorded as entry {number}; {ledger_balance(ledger)}")
 
 
 @ledger_app.command()
-def show(path: LedgerFile, as_json: AsJson = False) -> None:
+def show(path: LedgerPath, as_json: AsJson = False) -> None:
     """List what was spent: for what, when, into which file, and what is left."""
-    from rich.console import Console
 
     from dpsu.report.text import ledger_table
 

@@ -1,4 +1,4 @@
-"""The commands that touch no private data: plans, catalogues, comparisons, the demonstration."""
+"""`dpsu compare`: algorithms side by side on public data."""
 
 import json
 from pathlib import Path
@@ -9,17 +9,13 @@ from rich.console import Console
 
 import dpsu
 from dpsu.cli.options import (
-    AlgorithmName,
-    Alpha,
     AsJson,
     CalibrationName,
     CalibrationOption,
     Delta,
     Epsilon,
     FormatName,
-    K,
     MaxItems,
-    Passes,
     Text,
     TokenizerOption,
     User,
@@ -30,56 +26,9 @@ from dpsu.cli.options import (
     sizes,
 )
 from dpsu.cli.paths import require_apart
-from dpsu.cli.terminal import errors, notes, stages
-from dpsu.privacy import advice
+from dpsu.cli.terminal import errors, stages
 
 ONLY_PUBLIC = "these figures are fit for public or synthetic data only."
-
-
-def plan(
-    epsilon: Epsilon = None,
-    delta: Delta = None,
-    max_items: MaxItems = 300,
-    algorithm: AlgorithmName = None,
-    calibration: CalibrationOption = CalibrationName.exact,
-    alpha: Alpha = None,
-    passes: Passes = None,
-    k: K = None,
-    as_json: AsJson = False,
-) -> None:
-    """Show noise, threshold and how many users must share an item, before any data is touched."""
-    with notes(quiet=False):
-        made = dpsu.plan(
-            max_items=max_items,
-            calibration=calibration.value,
-            **privacy(epsilon, delta),
-            **given(algorithm=algorithm, alpha=alpha, passes=passes, k=k),
-        )
-    print(made.to_json() if as_json else made)
-
-
-def algorithms(as_json: AsJson = False) -> None:
-    """List the algorithms: names, families, whether private, where they run."""
-    from dpsu.report.text import catalogue_table
-
-    frame = dpsu.list_algorithms()
-    if as_json:
-        print(json.dumps(frame.to_dicts(), indent=2, ensure_ascii=False))
-    else:
-        Console().print(catalogue_table(frame))
-
-
-def check_policy(
-    policy: Annotated[str, typer.Argument(help="module:name of a dpsu.Policy.")],
-    seconds: Annotated[float, typer.Option(help="How long to search.")] = 20.0,
-) -> None:
-    """Search for neighbouring data that breaks a policy's sensitivity or symmetry; exit 1 if some is found."""
-    from dpsu.policies.check import check_policy as search
-    from dpsu.policies.check import load
-
-    found = search(load(policy), seconds=seconds)
-    print(found)
-    raise typer.Exit(0 if found.ok else 1)
 
 
 def compare(
@@ -153,28 +102,3 @@ def compare(
 
     Console().print(comparison_table(frame))
     errors.print(f"every run spent a privacy of its own: {ONLY_PUBLIC}", markup=False, soft_wrap=True)
-
-
-def demo(
-    epsilon: Annotated[float, typer.Option(help="Privacy loss of the demonstration.")] = 3.0,
-    delta: Annotated[float, typer.Option(help=f"The delta: {advice.DELTA}.")] = 1e-7,
-) -> None:
-    """Release the words of 25 000 authors' arXiv titles, which come with the package."""
-    from dpsu.report.text import chance_chart, in_columns, statement_panel
-
-    console = Console(highlight=False)
-    frame = dpsu.datasets.words(dpsu.datasets.load("arxiv_titles_small"), user="author", text="text")
-    with stages(quiet=False) as progress, notes(quiet=False):
-        result = dpsu.release(
-            frame, user="author", item="word", epsilon=epsilon, delta=delta, progress=progress
-        )
-        made = dpsu.plan(epsilon=epsilon, delta=delta)
-    console.print(
-        f"\nReleased {len(result):,} words that many of the authors share. A sample:\n",
-        markup=False,
-    )
-    console.print(in_columns(result.items[:: max(1, len(result) // 60)], console.width), markup=False)
-    console.print()
-    console.print(statement_panel(result.statement, result.warning))
-    console.print()
-    console.print(chance_chart(made, set_size=10), markup=False)

@@ -1,0 +1,21 @@
+"""`dpsu algorithms`: the catalogue."""
+
+import json
+
+from rich.console import Console
+
+import dpsu
+from dpsu.cli.options import (
+    AsJson,
+)
+
+
+def algorithms(as_json: AsJson = False) -> None:
+    """List the algorithms: names, families, whether private, where they run."""
+    from dpsu.report.text import catalogue_table
+
+    frame = dpsu.list_algorithms()
+    if as_json:
+        print(json.dumps(frame.to_dicts(), indent=2, ensure_ascii=False))
+    else:
+        Console().print(catalogue_table(frame))

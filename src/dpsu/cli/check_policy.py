@@ -1,0 +1,18 @@
+"""`dpsu check-policy`: a search for data that breaks a policy."""
+
+from typing import Annotated
+
+import typer
+
+
+def check_policy(
+    policy: Annotated[str, typer.Argument(help="module:name of a dpsu.Policy.")],
+    seconds: Annotated[float, typer.Option(help="How long to search.")] = 20.0,
+) -> None:
+    """Search for neighbouring data that breaks a policy's sensitivity or symmetry; exit 1 if some is found."""
+    from dpsu.policies.check import check_policy as search
+    from dpsu.policies.check import load
+
+    found = search(load(policy), seconds=seconds)
+    print(found)
+    raise typer.Exit(0 if found.ok else 1)
