@@ -31,9 +31,6 @@ def report(
         raise SourceError(f"{statement} is not a statement of dpsu.") from error
 
 
-StatementPath = Annotated[Path, typer.Argument(help="The statement of a release, JSON.")]
-
-
 def read_statement(path: Path) -> Statement:
     """The statement in this file."""
     try:

@@ -26,6 +26,9 @@ from dpsu.sources.pairs import read_sets
 if TYPE_CHECKING:
     from dpsu.sources.source import Source
 
+MOST_THREADS = 256
+"""MAD's totals stop at 2^54 in every thread, so that the sum over 2^9 threads could leave 64 bits."""
+
 FEWEST_PAIRS = 1 << 17
 """Of a thread: with fewer a second one costs more than it saves."""
 
@@ -64,7 +67,7 @@ class LocalEngine:
     parts = 1
 
     def __init__(self, threads: int | None = None) -> None:
-        self.threads = threads or _cores()
+        self.threads = min(threads or _cores(), MOST_THREADS)
         self._pool = ThreadPoolExecutor(self.threads)
 
     def __enter__(self) -> "LocalEngine":

@@ -16,7 +16,7 @@ FINE_ONE = 1 << FINE_POINT
 """A weight of 1 in units of 2^-40."""
 
 LIMIT = 1 << 54
-"""Where totals stop: 2^14 budgets."""
+"""Where totals stop: 2^14 budgets. Fewer than 2^9 parts are added up without a stop between them."""
 
 
 @kernel
