@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-spark test-browser test-hostile fuzz audit docs lint format bench paper clean
+.PHONY: help demo test test-spark test-bounds test-browser test-hostile fuzz audit docs lint format bench paper clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -30,7 +30,10 @@ $(VENV)/spark: $(VENV)/core
 	@touch $@
 
 test-spark: $(VENV)/spark  ## the Spark engine, on a session of this machine; needs Java 17
-	$(VENV)/spark-env/bin/python -m pytest -q tests/spark tests/test_engine_contract.py
+	$(VENV)/spark-env/bin/python -m pytest -q tests/engines
+
+test-bounds: $(VENV)/dev  ## compiled loops with their bounds checked
+	cache=$$(mktemp -d) && NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$$cache $(BIN)/python -m pytest -n 2 -q tests/kernels tests/randomness tests/sets tests/engines/test_contract.py; status=$$?; rm -rf $$cache; exit $$status
 
 audit: $(VENV)/dev  ## attacks on Focused Gaussian, a million runs each
 	$(BIN)/python -m pytest -q -s tests/audit/long_audit.py

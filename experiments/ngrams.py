@@ -20,7 +20,7 @@ from dpsu.engines.local import LocalEngine
 from dpsu.randomness.stream import Stream
 from dpsu.sets.user_sets import UserSets
 from dpsu.sources.corpus import text_rule
-from dpsu.sources.ngrams import read_text
+from dpsu.sources.text import read_text
 from dpsu.testing import seeded
 
 ROOT = Path(__file__).parents[1]

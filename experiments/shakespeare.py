@@ -14,7 +14,7 @@ import polars as pl
 import dpsu
 from dpsu.randomness.stream import Stream
 from dpsu.sources.corpus import text_rule
-from dpsu.sources.ngrams import read_text
+from dpsu.sources.text import read_text
 from dpsu.sources.tokenize import word_rule
 
 PICTURE = Path(__file__).parents[1] / "docs" / "images" / "shakespeare.png"

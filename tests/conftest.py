@@ -10,12 +10,12 @@ from importlib.util import find_spec
 from typing import Any
 
 import pytest
+from fixed_keys import REAL, keys_of, next_stream
 
 import dpsu.run
 from dpsu.outcome.statement import Statement
 from dpsu.randomness.stream import Stream
 from dpsu.verification.verify import verify
-from fixed_keys import REAL, keys_of, next_stream
 
 EXPLORES = os.environ.get("DPSU_HOSTILE") == "long"
 """The long fuzzing looks at new examples in every run; all other runs look at the same ones."""

@@ -10,8 +10,8 @@ import dpsu
 from dpsu.randomness.stream import Stream
 from dpsu.sets.user_sets import UserSets
 from dpsu.sources.corpus import text_rule
-from dpsu.sources.ngrams import read_text
 from dpsu.sources.pairs import read_sets
+from dpsu.sources.text import read_text
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 

@@ -5,18 +5,18 @@ import math
 import mpmath
 import numpy as np
 import pytest
+import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from normals import computed_normals
+from user_sets import copies_of, numbered, sets_of
 
-import reference
 from dpsu.algorithms import dp_sips
 from dpsu.algorithms.request import Request
 from dpsu.api.plan import Plan
 from dpsu.engines.local import LocalEngine
 from dpsu.errors import InvalidArgument
 from dpsu.randomness.stream import Purpose, Stream
-from normals import computed_normals
-from user_sets import copies_of, numbered, sets_of
 
 some_sets = st.lists(st.sets(st.integers(0, 5), min_size=1), min_size=1, max_size=25).map(numbered)
 

@@ -6,10 +6,12 @@ from functools import lru_cache
 import mpmath
 import numpy as np
 import pytest
+import reference
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from normals import computed_normals
+from user_sets import numbered, sets_of
 
-import reference
 from dpsu.algorithms import focused
 from dpsu.algorithms.focused import Focus
 from dpsu.algorithms.request import Request
@@ -19,8 +21,6 @@ from dpsu.errors import InvalidArgument
 from dpsu.kernels.weights import ONE, bell, weigh_proportionally
 from dpsu.privacy import crossing, gaussian
 from dpsu.randomness.stream import Purpose, Stream
-from normals import computed_normals
-from user_sets import numbered, sets_of
 
 DEFAULT = Focus()
 PAPER = (3.0, math.exp(-10), 100)

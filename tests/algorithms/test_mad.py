@@ -6,10 +6,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from normals import computed_normals
+from user_sets import copies_of, numbered, sets_of
 
-import reference
 from dpsu.algorithms import mad
 from dpsu.algorithms.mad import AdaptiveRound
 from dpsu.algorithms.mechanism import GaussianSelection
@@ -19,8 +21,6 @@ from dpsu.engines.local import LocalEngine
 from dpsu.errors import InvalidArgument, TooLarge
 from dpsu.kernels.mad import FINE_ONE, LIMIT, divide_with_bias, require_one_budget
 from dpsu.randomness.stream import Purpose, Stream
-from normals import computed_normals
-from user_sets import copies_of, numbered, sets_of
 
 ITEMS = 8
 UNIT = 1 / FINE_ONE

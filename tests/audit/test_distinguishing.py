@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from attack import EPSILON, epsilon_at_least
+from user_sets import sets_of
 
 from dpsu.algorithms.catalogue import CATALOGUE
 from dpsu.algorithms.catalogue import calibrate as calibrate_any
@@ -15,7 +16,6 @@ from dpsu.algorithms.mechanism import CurveSelection, OneRound
 from dpsu.algorithms.request import Request
 from dpsu.engines.local import LocalEngine
 from dpsu.randomness.stream import Stream
-from user_sets import sets_of
 
 DELTA = 0.05
 RUNS = 200_000

@@ -16,10 +16,10 @@ from attack import (
     with_boundary,
     with_noise,
 )
+from normals import computed_normals
 
 from dpsu.engines.local import LocalEngine
 from dpsu.randomness.stream import Purpose, Stream
-from normals import computed_normals
 
 RUNS = 100_000
 

@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from attack import epsilon_at_least, share_at_least, share_at_most
+from user_sets import copies_of
 
 from dpsu.algorithms.catalogue import calibrate, find
 from dpsu.algorithms.request import Request
 from dpsu.engines.local import LocalEngine
 from dpsu.randomness.stream import Stream
-from user_sets import copies_of
 
 EPSILON, DELTA = 1.0, 0.1
 COPIES = 40_000

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from command import COMMAND
+from command import dpsu as command
 
 import dpsu
-from test_cli import COMMAND
-from test_cli import dpsu as command
 
 LONG = os.environ.get("DPSU_HOSTILE") == "long"
 KILLS = 200 if LONG else 6

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from leaks import SECRET, told
 
 import dpsu
 from dpsu.errors import InvalidArgument
 from dpsu.privacy.budget import Budget
-from leaks import SECRET, told
 
 pytest.importorskip("sklearn")
 

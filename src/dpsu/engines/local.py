@@ -20,8 +20,8 @@ from dpsu.randomness.digests import sample_rows
 from dpsu.randomness.stream import Purpose, Stream
 from dpsu.sets.user_sets import Digests, UserSets, among
 from dpsu.sources.corpus import Corpus, read_corpus
-from dpsu.sources.ngrams import read_text
 from dpsu.sources.pairs import read_sets
+from dpsu.sources.text import read_text
 
 if TYPE_CHECKING:
     from dpsu.sources.source import Source

@@ -51,6 +51,7 @@ def compare_chart(frame: pl.DataFrame, path: str | Path, title: str = "items rel
 def _save(figure: Any, path: str | Path) -> None:
     drawn = io.BytesIO()
     figure.savefig(drawn, format=Path(path).suffix[1:].lower(), dpi=150)
+    _pyplot().close(figure)
     with replacing(path) as file:
         file.write(drawn.getvalue())
 

@@ -13,13 +13,11 @@ from numpy.typing import NDArray
 from dpsu.errors import TooLarge
 from dpsu.kernels.ngrams import NONE, join_words, pair_up, pairs_of
 from dpsu.randomness.digests import digest_bytes
-from dpsu.randomness.stream import Stream
 from dpsu.sets.csr import Batch, group_by_user
 from dpsu.sets.hash_table import Codes, KeyTable
 from dpsu.sets.keys import LOW_32
 from dpsu.sets.user_sets import Digests, Names, UserSets, digest_order, places
-from dpsu.sources.columns import ColumnNames
-from dpsu.sources.corpus import Corpus, TextRule, read_corpus
+from dpsu.sources.corpus import Corpus
 from dpsu.sources.pairs import MOST_PAIRS
 from dpsu.sources.tokenize import Bytes, Offsets
 
@@ -157,20 +155,3 @@ def _digests(part: Ngrams, corpus: Corpus, spelling: tuple[Offsets, Bytes]) -> D
 
     with ThreadPoolExecutor(2) as pool:
         return np.concatenate([np.zeros((0, 2), np.uint64), *pool.map(of_slice, range(0, len(part), SLICE))])
-
-
-def read_text(
-    source: Any,
-    rule: TextRule,
-    *,
-    user: ColumnNames | None = None,
-    stream: Stream,
-    drop_nulls: bool = False,
-    format: str | None = None,
-) -> UserSets:
-    """The sets of all users' n-grams in a source of text."""
-    corpus = read_corpus(source, rule, user=user, stream=stream, drop_nulls=drop_nulls, format=format)
-    parts = [unigrams(corpus)]
-    while parts[-1].size < rule.sizes[-1]:
-        parts.append(longer(corpus, parts[-1]))
-    return ngram_sets(corpus, [part for part in parts if part.size in rule.sizes], rule.name)

@@ -28,8 +28,8 @@ from dpsu.errors import InvalidArgument, TooLarge
 from dpsu.randomness.stream import Stream
 from dpsu.sets.user_sets import Digests
 from dpsu.sources.columns import key_columns, require_apart, require_columns
-from dpsu.sources.ngrams import read_text
 from dpsu.sources.pairs import read_sets
+from dpsu.sources.text import read_text
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

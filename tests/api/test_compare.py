@@ -1,0 +1,179 @@
+"""The comparison: what it counts, what it refuses, what it shows."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import polars as pl
+import pytest
+import reference
+from typer.testing import CliRunner
+
+import dpsu
+from dpsu.cli.app import app
+from dpsu.errors import InvalidArgument, NotPrivate, OutputError
+from dpsu.report.charts import check_chart, compare_chart
+
+PRIVACY = {"epsilon": 3.0, "delta": 1e-5}
+SOME = ["weighted-gaussian", "dp-sips", "mad2r"]
+
+
+@pytest.fixture(scope="module")
+def frame():
+    """Items of which the k-th is held by about 1000/k of 1000 users."""
+    rng = np.random.default_rng(0)
+    pairs = [(user, item) for item in range(1, 200) for user in rng.choice(1000, 1000 // item, replace=False)]
+    return pl.DataFrame(pairs, schema={"user": pl.Int64, "item": pl.Int64}, orient="row")
+
+
+def test_a_row_per_algorithm_most_items_first(frame):
+    found = dpsu.compare(frame, user="user", item="item", algorithms=SOME, runs=4, public=True, **PRIVACY)
+    assert sorted(found["algorithm"]) == sorted(SOME)
+    assert found["items"].is_sorted(descending=True)
+    assert (found["runs"] == 4).all()
+    assert ((found["fewest"] <= found["items"]) & (found["items"] <= found["most"])).all()
+
+
+def test_figures_are_those_of_releases(frame):
+    with dpsu.testing.seeded(1):
+        row = dpsu.compare(
+            frame, user="user", item="item", algorithms=["mad"], runs=30, public=True, **PRIVACY
+        )
+    with dpsu.testing.seeded(2):
+        sizes = [
+            len(dpsu.release(frame, user="user", item="item", algorithm="mad", **PRIVACY)) for _ in range(30)
+        ]
+    spread = np.std(sizes, ddof=1)
+    assert row["items"][0] == pytest.approx(np.mean(sizes), abs=4 * spread / np.sqrt(15))
+    assert row["spread"][0] == pytest.approx(spread, rel=0.6)
+
+
+def test_runs_differ_and_seeds_repeat_them(frame):
+    def counts():
+        with dpsu.testing.seeded(5):
+            return dpsu.compare(
+                frame, user="user", item="item", algorithms=SOME, runs=3, public=True, **PRIVACY
+            ).drop("seconds")
+
+    assert counts().equals(counts())
+    assert counts()["spread"].max() > 0
+
+
+def test_the_ceiling_is_the_sum_of_the_optimal_chances_and_nothing_exceeds_it(frame):
+    found = dpsu.compare(
+        frame,
+        user="user",
+        item="item",
+        algorithms=[*SOME, "policy-gaussian"],
+        max_items=3,
+        public=True,
+        **PRIVACY,
+    )
+    chances = [float(chance) for chance in reference.optimal_single(**PRIVACY)]
+    holders = frame.unique().group_by("item").len()["len"]
+    expected = sum(chances[min(count, len(chances) - 1)] for count in holders)
+    assert found["ceiling"].to_list() == pytest.approx([expected] * 4)
+    assert (found["items"] <= found["ceiling"]).all()
+
+
+def test_private_data_is_refused_before_it_is_read():
+    with pytest.raises(NotPrivate, match="public=True"):
+        dpsu.compare("no-such-file.parquet", user="user", item="item", **PRIVACY)
+
+
+def test_algorithms_that_are_not_private_need_consent(frame):
+    how = {
+        "user": "user",
+        "item": "item",
+        "public": True,
+        "algorithms": ["k-anonymity"],
+        "runs": 1,
+        **PRIVACY,
+    }
+    with pytest.raises(NotPrivate, match="unsafe=True"):
+        dpsu.compare(frame, **how)
+    found = dpsu.compare(frame, unsafe=True, **how)
+    assert found["private"].to_list() == [False]
+    assert found["items"][0] == frame.unique().group_by("item").len().filter(pl.col("len") >= 20).height
+
+
+@pytest.mark.parametrize("wrong", [{"runs": 0}, {"runs": 1.5}, {"algorithms": []}, {"algorithms": "mad"}])
+def test_arguments_that_make_no_sense_are_refused(frame, wrong):
+    with pytest.raises(InvalidArgument):
+        dpsu.compare(frame, user="user", item="item", public=True, **PRIVACY, **wrong)
+
+
+def test_an_option_is_given_to_no_algorithm_by_mistake():
+    with pytest.raises(InvalidArgument, match="max_items=1"):
+        dpsu.compare({}, algorithms=["optimal-single"], public=True, **PRIVACY)
+
+
+def test_empty_data_gives_zeros():
+    found = dpsu.compare({}, algorithms=["mad2r", "dp-sips"], public=True, **PRIVACY)
+    assert found["items"].to_list() == [0.0, 0.0]
+    assert found["ceiling"].to_list() == [0.0, 0.0]
+
+
+# The command.
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, ["compare", *map(str, arguments)])
+
+
+@pytest.fixture(scope="module")
+def file(frame, tmp_path_factory):
+    path = tmp_path_factory.mktemp("compare") / "pairs.parquet"
+    frame.write_parquet(path)
+    return path
+
+
+def arguments(file):
+    return [file, "--user", "user", "--item", "item", "--epsilon", "3", "--delta", "1e-5", "--runs", "2"]
+
+
+def test_the_command_shows_a_table(file):
+    shown = run(*arguments(file), "--public", "--algorithm", "mad", "--algorithm", "dp-sips")
+    assert shown.exit_code == 0
+    assert "dp-sips" in shown.stdout
+    assert "of the ceiling" in shown.stdout
+    assert "No private algorithm releases more" in shown.stdout
+    assert "public or synthetic" in shown.stderr.replace("\n", " ")
+
+
+def test_the_command_prints_json_and_draws(file, tmp_path):
+    for ending in ("png", "svg"):
+        picture = tmp_path / f"out.{ending}"
+        shown = run(*arguments(file), "--public", "--algorithm", "mad", "--json", "--plot", picture)
+        assert [row["algorithm"] for row in json.loads(shown.stdout)] == ["mad"]
+        assert picture.stat().st_size > 1000
+
+
+def test_the_command_needs_public(file):
+    result = run(*arguments(file))
+    assert isinstance(result.exception, NotPrivate)
+    assert "--public" in str(result.exception)
+
+
+def test_a_chart_that_cannot_be_drawn_fails_before_the_work(tmp_path):
+    with pytest.raises(InvalidArgument, match=r"\.png"):
+        check_chart(tmp_path / "out.gif")
+    with pytest.raises(OutputError):
+        check_chart(tmp_path / "missing" / "out.png")
+
+
+def test_the_chart_names_what_is_not_private(frame, tmp_path):
+    row = {"items": 5.0, "spread": 0.0, "fewest": 5, "most": 5, "runs": 1, "seconds": 0.1, "ceiling": 7.0}
+    compare_chart(pl.DataFrame([{"algorithm": "k-anonymity", "private": False, **row}]), tmp_path / "out.svg")
+    assert "<svg" in (tmp_path / "out.svg").read_text()
+
+
+def test_titles_are_compared_by_the_command(tmp_path):
+    """Six algorithms, three runs each, on the titles of 25 000 authors."""
+    path = tmp_path / "titles.parquet"
+    dpsu.datasets.load("arxiv_titles_small").write_parquet(path)
+    command = [sys.executable, "-c", "from dpsu.cli import main; main()", "compare", path, "--user", "author"]
+    command += ["--text", "text", "--epsilon", "3", "--delta", "1e-5", "--public", "--json"]
+    shown = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert len(json.loads(shown.stdout)) >= 6

@@ -1,0 +1,171 @@
+"""The real command, as a user runs it."""
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+from command import dpsu
+
+PRIVACY = ["--epsilon", "8", "--delta", "1e-15"]
+"""The command draws real noise. With `posts`, the probability of another result is below 1e-12: at most 400 users times a
+delta_new of 4e-16 for their secrets; the items that all hold exceed the threshold by 12 sigma in the first round."""
+
+
+@pytest.fixture(scope="module")
+def posts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("data") / "posts.parquet"
+    rows = [(n, word) for n in range(400) for word in ("and", "the")] + [
+        (n, f"secret {n}") for n in range(400)
+    ]
+    pl.DataFrame(rows, schema=["author", "word"], orient="row").write_parquet(path)
+    return path
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv", "jsonl", "txt"])
+def test_release_writes_the_items(posts: Path, tmp_path: Path, ending: str) -> None:
+    target, statement = tmp_path / f"words.{ending}", tmp_path / "statement.json"
+    run = dpsu(
+        "release",
+        posts,
+        "--user",
+        "author",
+        "--item",
+        "word",
+        *PRIVACY,
+        "-o",
+        target,
+        "--statement",
+        statement,
+    )
+    assert run.returncode == 0, run.stderr
+    assert "the" in (target.read_text() if ending != "parquet" else str(pl.read_parquet(target)))
+    assert b"secret" not in target.read_bytes() + run.stdout + run.stderr
+    assert json.loads(statement.read_text())["epsilon"] == 8
+    assert b"what is promised" in run.stderr
+    assert run.stdout == b""
+
+
+def test_items_to_standard_output_and_rows_from_standard_input(posts: Path) -> None:
+    csv = pl.read_parquet(posts).write_csv().encode()
+    run = dpsu(
+        "release",
+        "-",
+        "--format",
+        "csv",
+        "--user",
+        "author",
+        "--item",
+        "word",
+        *PRIVACY,
+        "-o",
+        "-",
+        stdin=csv,
+    )
+    assert run.stdout == b"and\nthe\n"
+
+
+def test_json_and_quiet(posts: Path, tmp_path: Path) -> None:
+    common = ["release", posts, "--user", "author", "--item", "word", *PRIVACY, "-o", tmp_path / "out.csv"]
+    summary = json.loads(dpsu(*common, "--json").stdout)
+    assert summary["released"] == 2
+    assert summary["statement"]["delta"] == 1e-15
+    silent = dpsu(*common, "--quiet")
+    assert silent.stdout + silent.stderr == b""
+
+
+def wrong_calls(posts: Path, tmp_path: Path) -> dict[str, tuple[list[str | Path], int, str]]:
+    not_parquet = tmp_path / "fake.parquet"
+    not_parquet.write_text("author,word\n1,a\n")
+    columns: list[str | Path] = ["--user", "author", "--item", "word"]
+    out: list[str | Path] = ["-o", tmp_path / "out.csv"]
+    return {
+        "wrong column": (
+            [posts, "--user", "autor", "--item", "word", *PRIVACY, *out],
+            2,
+            "Did you mean 'author'?",
+        ),
+        "missing file": ([tmp_path / "no.parquet", *columns, *PRIVACY, *out], 1, "no.parquet"),
+        "not what its ending says": ([not_parquet, *columns, *PRIVACY, *out], 1, "fake.parquet"),
+        "epsilon zero": ([posts, *columns, "--epsilon", "0", "--delta", "0.01", *out], 2, "epsilon must be"),
+        "epsilon nan": ([posts, *columns, "--epsilon", "nan", "--delta", "0.01", *out], 2, "epsilon must be"),
+        "delta one": ([posts, *columns, "--epsilon", "1", "--delta", "1", *out], 2, "delta must be"),
+        "no privacy": ([posts, *columns, *out], 2, "there is no default privacy"),
+        "max_items zero": ([posts, *columns, *PRIVACY, "--max-items", "0", *out], 2, "max_items must be"),
+        "unknown ending": (
+            [posts, *columns, *PRIVACY, "-o", tmp_path / "out.doc"],
+            2,
+            "the ending must be one of",
+        ),
+        "no folder": (
+            [posts, *columns, *PRIVACY, "-o", tmp_path / "none" / "out.csv"],
+            1,
+            "there is no folder",
+        ),
+        "not private": ([posts, *columns, *PRIVACY, "--algorithm", "k-anonymity", *out], 2, "--unsafe"),
+        "unknown option": ([posts, *columns, *PRIVACY, "--colour", "red", *out], 2, "--colour"),
+    }
+
+
+CASES = (
+    "wrong column", "missing file", "not what its ending says", "epsilon zero", "epsilon nan", "delta one", "no privacy",
+    "max_items zero", "unknown ending", "no folder", "not private", "unknown option",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_wrong_calls_are_one_clear_line(posts: Path, tmp_path: Path, case: str) -> None:
+    arguments, code, message = wrong_calls(posts, tmp_path)[case]
+    before = set(tmp_path.iterdir())
+    run = dpsu("release", *arguments)
+    errors = run.stderr.decode()
+    assert run.returncode == code, errors
+    assert message in errors
+    assert "Traceback" not in errors
+    assert run.stdout == b""
+    assert set(tmp_path.iterdir()) == before
+    if case != "unknown option":
+        assert errors.count("\n") == 1
+
+
+def test_a_file_without_rows_gives_an_empty_output(tmp_path: Path) -> None:
+    source, target = tmp_path / "none.parquet", tmp_path / "out.csv"
+    pl.DataFrame(schema={"author": pl.Int64, "word": pl.String}).write_parquet(source)
+    run = dpsu("release", source, "--user", "author", "--item", "word", *PRIVACY, "-o", target)
+    assert run.returncode == 0, run.stderr
+    assert target.read_text() == "word\n"
+    assert b"nothing was released" in run.stderr
+
+
+def test_version() -> None:
+    assert dpsu("--version").stdout == b"0.1.0\n"
+
+
+def test_plan_and_algorithms() -> None:
+    shown = dpsu("plan", "--epsilon", "1", "--delta", "1e-6").stdout.decode()
+    assert "chance that an item is released" in shown
+    fields = json.loads(
+        dpsu("plan", "--epsilon", "1", "--delta", "1e-6", "--json", "--algorithm", "policy-laplace").stdout
+    )
+    assert fields["parameters"]["noise"] == "truncated laplace"
+    names = [entry["name"] for entry in json.loads(dpsu("algorithms", "--json").stdout)]
+    assert "policy-gaussian" in names
+    assert "policy-laplace" in dpsu("algorithms").stdout.decode()
+
+
+def test_demo() -> None:
+    run = dpsu("demo")
+    assert run.returncode == 0, run.stderr
+    shown = run.stdout.decode()
+    assert "what is promised" in shown
+    assert "how likely an item is kept" in shown
+    sample = shown[: shown.index("╭")].split("\n\n")[1].splitlines()
+    assert len({len(line.split()) for line in sample[:-1]}) == 1, "words side by side have broken lines"
+
+
+def test_check_policy_convicts_and_acquits() -> None:
+    tests = Path(__file__).parents[1] / "helpers"
+    greedy = dpsu("check-policy", "example_policies:GREEDY", "--seconds", "5", cwd=tests)
+    assert greedy.returncode == 1, greedy.stderr
+    descent = dpsu("check-policy", "example_policies:weighted_l2", "--seconds", "5", cwd=tests)
+    assert descent.returncode == 0, descent.stdout

@@ -1,0 +1,304 @@
+"""Releases on Spark: the same sets as on this machine, whatever happens to the workers, and nothing in the logs."""
+
+import base64
+import gc
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from leaks import SECRET, told
+from spark_sessions import require_spark, session
+
+import dpsu
+from dpsu.algorithms.catalogue import calibrate, find
+from dpsu.algorithms.focused import Focus
+from dpsu.algorithms.request import Request
+from dpsu.engines.choose import engine_for
+from dpsu.engines.spark.session import drop_checkpoint
+from dpsu.errors import ColumnNotFound, SourceError
+from dpsu.randomness.stream import open_stream
+from dpsu.testing import seeded
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::ResourceWarning", "ignore::FutureWarning", "ignore::DeprecationWarning"
+)
+
+DATA = Path(__file__).parents[3].parent / "shared" / "data"
+ALGORITHMS: dict[str, dict[str, Any]] = {
+    "focused-gaussian": {"focus": Focus(rounds=4)},
+    "count-gaussian": {},
+    "weighted-laplace": {},
+    "dp-sips": {},
+    "mad": {},
+    "mad2r": {},
+    "policy-gaussian": {"parts": 8},
+    "policy-laplace": {"parts": 3},
+}
+
+
+LOG_AT_INFO = """
+rootLogger.level = info
+rootLogger.appenderRef.file.ref = file
+appender.file.type = File
+appender.file.name = file
+appender.file.fileName = {file}
+appender.file.layout.type = PatternLayout
+appender.file.layout.pattern = %p %c %m%n%ex
+"""
+
+
+def words(users: int = 2000) -> pl.DataFrame:
+    rng = np.random.default_rng(1)
+    frame = pl.DataFrame(
+        {"user": rng.integers(0, users, 12 * users), "item": rng.zipf(1.3, 12 * users) % 3000}
+    )
+    return frame.select("user", item=pl.format("word{}", "item"))
+
+
+def on_spark(frame: pl.DataFrame) -> Any:
+    require_spark()
+    return session().createDataFrame(frame.to_arrow())
+
+
+def both(frame: pl.DataFrame, **options: Any) -> tuple[dpsu.Release, dpsu.Release]:
+    """The same seeded release on this machine and on Spark."""
+    releases = []
+    for source in (frame, on_spark(frame)):
+        with seeded(5):
+            releases.append(dpsu.release(source, epsilon=3.0, delta=1e-5, **options))
+    return releases[0], releases[1]
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_spark_releases_what_this_machine_does(algorithm: str) -> None:
+    local, spark = both(
+        words(), user="user", item="item", max_items=8, algorithm=algorithm, **ALGORITHMS[algorithm]
+    )
+    assert spark.items == local.items
+    assert len(local) > 20
+    assert spark.statement == local.statement
+
+
+@pytest.mark.parametrize("name", ["reddit_like", "debian_depends", "arxiv_titles_small"])
+def test_real_data_gives_the_same_release(name: str) -> None:
+    if not (DATA / f"{name}.parquet").exists():
+        pytest.skip(f"{name}.parquet is not beside the checkout")
+    frame = pl.read_parquet(DATA / f"{name}.parquet")
+    user = frame.columns[0]
+    some = frame[user].hash(0) % (20 if name == "reddit_like" else 4) == 0
+    columns = {"text": "text", "ngrams": (1, 2)} if "text" in frame.columns else {"item": "item"}
+    frame = frame.filter(some).with_columns(pl.col(pl.UInt32).cast(pl.Int64))
+    local, spark = both(frame, user=user, **columns, max_items=50, focus=Focus(rounds=3))
+    assert spark.items == local.items
+    assert len(local) > 50
+
+
+def test_a_release_stays_on_spark_until_asked(tmp_path: Path) -> None:
+    local, spark = both(words(), user="user", item="item", algorithm="weighted-gaussian")
+    assert "_frame" not in spark.__dict__
+    assert len(spark) == len(local)
+    spark.write.parquet(str(tmp_path / "items"))
+    assert pl.read_parquet(tmp_path / "items" / "*.parquet")["item"].sort().to_list() == local.items
+    assert spark.to_spark().columns == ["item"]
+    assert "_frame" not in spark.__dict__
+
+
+def test_tables_are_dropped_at_the_end() -> None:
+    source = on_spark(words())
+    kept = session()._jsc.getPersistentRDDs
+    before = set(kept())
+    release = dpsu.release(source, user="user", item="item", epsilon=3.0, delta=1e-5, algorithm="dp-sips")
+    assert len(set(kept()) - before) == 1
+    drop_checkpoint(release.to_spark())
+    assert set(kept()) <= before
+
+
+def test_errors_quote_no_data_on_the_driver_either(tmp_path: Path) -> None:
+    def raises(text: str) -> list[str]:
+        raise ValueError(text)
+
+    texts = on_spark(pl.DataFrame({"user": ["ann"], "text": [SECRET]}))
+    with pytest.raises(SourceError, match="the tokenizer raised ValueError") as caught:
+        dpsu.release(texts, user="user", text="text", tokenizer=raises, epsilon=1.0, delta=1e-6)
+    assert SECRET not in told(caught.value)
+    (tmp_path / "a.csv").write_text(f"{SECRET},tea\nbob,tea\n")
+    with pytest.raises(ColumnNotFound) as headerless:
+        dpsu.release(tmp_path / "a.csv", user="user", item="item", epsilon=1.0, delta=1e-6, engine="spark")
+    assert SECRET not in told(headerless.value)
+
+
+def test_tables_are_dropped_after_a_failure() -> None:
+    def fail(engine: Any, items: Any) -> Any:
+        assert set(kept()) - before
+        return engine.update(items, lambda columns: columns["no such column"])
+
+    on_spark(words())
+    kept = session()._jsc.getPersistentRDDs
+    before = set(kept())
+    with pytest.raises(SourceError, match="a Spark task failed with KeyError"):
+        weighted_on_spark(fail)
+    # The table that failed to be made has no handle: it goes with the garbage.
+    for _ in range(20):
+        gc.collect()
+        session()._jvm.System.gc()
+        if set(kept()) <= before:
+            return
+        time.sleep(0.5)
+    pytest.fail("tables are left after a failure")
+
+
+def weighted_on_spark(meddle: Callable[[Any, Any], Any]) -> list[str]:
+    """Weighted Gaussian verb by verb, with something done to the items before they are decoded."""
+    with seeded(5):
+        stream = open_stream()
+    source = on_spark(words())
+    mechanism = calibrate(find("weighted-gaussian"), Request(3.0, 1e-5))
+    how: dict[str, Any] = {"words": None, "stream": stream, "drop_nulls": False, "format": None}
+    with engine_for(source) as engine:
+        sets = engine.read(source, user="user", item="item", **how)
+        items = meddle(engine, mechanism.select(engine, sets, stream))
+        return sorted(row.item for row in engine.names(sets, items).collect())
+
+
+def weighted_here() -> list[str]:
+    with seeded(5):
+        return dpsu.release(
+            words(), user="user", item="item", epsilon=3.0, delta=1e-5, algorithm="weighted-gaussian"
+        ).items
+
+
+def test_a_killed_worker_changes_nothing(tmp_path: Path) -> None:
+    marker = tmp_path / "killed"
+
+    def kill_one(columns: Any) -> Any:
+        try:
+            marker.open("x").close()
+        except FileExistsError:
+            return {}
+        os.kill(os.getpid(), signal.SIGKILL)
+        return {}
+
+    assert weighted_on_spark(lambda engine, items: engine.update(items, kill_one)) == weighted_here()
+    assert marker.exists()
+
+
+def test_evicted_tables_are_computed_again_to_the_same_bit() -> None:
+    def evict(engine: Any, items: Any) -> Any:
+        for table in engine._persisted:
+            table.unpersist(blocking=True)
+        return items
+
+    assert weighted_on_spark(evict) == weighted_here()
+
+
+def test_logs_show_neither_key_nor_items(tmp_path: Path) -> None:
+    """A run of its own with an event log and Spark's log at INFO; the control finds what must be there."""
+    require_spark()
+    marked = words().with_columns(pl.format("zq{}", "item").alias("item"))
+    marked.write_parquet(tmp_path / "words.parquet")
+    (tmp_path / "events").mkdir()
+    (tmp_path / "log4j2.properties").write_text(LOG_AT_INFO.format(file=tmp_path / "events" / "spark.log"))
+    script = f"""
+import dpsu
+from dpsu.algorithms.focused import Focus
+from dpsu.testing import seeded
+from pyspark.sql import SparkSession
+spark = (
+    SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").config("spark.driver.memory", "1g")
+    .config("spark.eventLog.enabled", "true").config("spark.eventLog.dir", {str(tmp_path / "events")!r})
+    .config("spark.driver.extraJavaOptions", "-Dlog4j2.configurationFile={tmp_path / "log4j2.properties"}")
+    .config("spark.eventLog.compress", "false").config("spark.sql.shuffle.partitions", "2").getOrCreate()
+)
+with seeded(5):
+    release = dpsu.release(
+        spark.read.parquet({str(tmp_path / "words.parquet")!r}), user="user", item="item", epsilon=3.0, delta=1e-5,
+        focus=Focus(rounds=2),
+    )
+assert len(release) > 20
+spark.stop()
+"""
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
+    logs = run.stdout + run.stderr
+    for file in (tmp_path / "events").rglob("*"):
+        logs += file.read_bytes() if file.is_file() else b""
+    with seeded(5):
+        key = open_stream().key
+    assert b"SparkListenerJobStart" in logs
+    assert b"INFO org.apache.spark.scheduler.DAGScheduler" in logs
+    assert b"words.parquet" in logs
+    for secret in (key, key.hex().encode(), base64.b64encode(key)[:-2], repr(key)[2:-1].encode(), b"zqword"):
+        assert secret not in logs
+    assert ", ".join(str(byte) for byte in key).encode() not in logs
+
+
+def test_the_command_runs_on_spark(tmp_path: Path) -> None:
+    require_spark()
+    words().write_parquet(tmp_path / "words.parquet")
+    options = "--user user --item item --epsilon 3 --delta 1e-5 --algorithm weighted-gaussian --engine spark --quiet"
+    command = [
+        str(Path(sys.executable).parent / "dpsu"),
+        "release",
+        "words.parquet",
+        *options.split(),
+        "-o",
+        "out.csv",
+    ]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    assert len(pl.read_csv(tmp_path / "out.csv")) > 20
+
+
+LOSE_AN_EXECUTOR = """
+import os, signal, sys, time
+import dpsu
+import pyarrow as pa
+from dpsu.errors import SourceError
+from dpsu.engines.spark.engine import SparkEngine
+from pyspark.sql import SparkSession
+spark = (
+    SparkSession.builder.master("local-cluster[2,1,1024]").config("spark.ui.enabled", "false")
+    .config("spark.driver.memory", "1g").config("spark.sql.shuffle.partitions", "2").getOrCreate()
+)
+
+def executor(batches):
+    for _ in batches:
+        stat = open(f"/proc/{os.getppid()}/stat").read()
+        yield pa.record_batch({"pid": pa.array([int(stat.rpartition(")")[2].split()[1])])})
+
+def names_after_a_loss(engine, sets, items, names=SparkEngine.names):
+    os.kill(spark.range(1).mapInArrow(executor, "pid long").first().pid, signal.SIGKILL)
+    time.sleep(2)
+    return names(engine, sets, items)
+
+SparkEngine.names = names_after_a_loss
+try:
+    dpsu.release(
+        spark.read.parquet(sys.argv[1]), user="user", item="item", epsilon=3.0, delta=1e-5,
+        algorithm="weighted-gaussian",
+    )
+except SourceError as error:
+    print(error)
+spark.stop()
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="finds the executor's process in /proc")
+def test_a_lost_executor_without_a_checkpoint_directory_stops_the_release(tmp_path: Path) -> None:
+    """Its items are gone, and no others take their place."""
+    require_spark()
+    words().write_parquet(tmp_path / "words.parquet")
+    run = subprocess.run(
+        [sys.executable, "-c", LOSE_AN_EXECUTOR, str(tmp_path / "words.parquet")],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYSPARK_PYTHON": sys.executable},
+    )
+    assert run.stdout.startswith("Spark failed with ")

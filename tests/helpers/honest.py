@@ -1,0 +1,218 @@
+"""Honest statements of every kind, made without data where that is possible, and what a careful forger does to one."""
+
+import json
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from example_policies import weighted_l2
+
+import dpsu
+from dpsu.algorithms.catalogue import find
+from dpsu.algorithms.focused import Focus
+from dpsu.algorithms.holders import CountingTerms
+from dpsu.algorithms.job import SingleJob
+from dpsu.algorithms.levels import LevelsJob, plan_levels
+from dpsu.algorithms.request import Request
+from dpsu.algorithms.tuning import Candidate, TuneBySelection, TuneOnPart
+from dpsu.engines.choose import engine_for
+from dpsu.outcome.statement import Statement, claims, content_digest
+from dpsu.randomness.stream import Stream
+from dpsu.run import Terms, run, state
+from dpsu.sources.source import Source
+
+Fields = dict[str, Any]
+Change = Callable[[Fields], None]
+
+OF_0_1 = Path(__file__).parent / "statements_of_0_1"
+
+EVEN = dpsu.Policy(weighted_l2, norm=2, symmetric=True, name="even")
+UNEQUAL = dpsu.Policy(weighted_l2, norm=2, name="unequal")
+OWN_L1 = dpsu.Policy(
+    lambda weights, cutoff: np.minimum(cutoff - weights, 1 / weights.size), norm=1, name="own in l1"
+)
+SYMMETRIC_L1 = replace(OWN_L1, symmetric=True)
+
+COLUMNS = Source.of("rows.parquet", user="author", item="word")
+TEXT = Source.of("rows.parquet", user=["country", "author"], text="body", ngrams=(1, 2), tokenizer=str.split)
+
+USERS = {f"user {n}": [f"item {k}" for k in range(6)] for n in range(60)}
+TEXTS = {f"user {n}": ["to be or not to be"] for n in range(300)}
+
+ON_PART = [
+    {"algorithm": "weighted-gaussian", "max_items": 5},
+    {"algorithm": "policy-laplace", "max_items": 4, "alpha": 2},
+    {"algorithm": "dp-sips", "max_items": 3},
+]
+FOR_SELECTION = [
+    {"algorithm": "weighted-gaussian", "max_items": 5},
+    {"algorithm": "dp-sips", "max_items": 3},
+]
+
+
+def single(
+    algorithm: Any,
+    epsilon: float = 1.0,
+    delta: float = 1e-6,
+    max_items: int = 40,
+    *,
+    calibration: Any = "exact",
+    counts: CountingTerms | None = None,
+    source: Source = COLUMNS,
+    **options: Any,
+) -> Statement:
+    """The statement of a run that did not happen."""
+    job = SingleJob(find(algorithm), Request(epsilon, delta, max_items, calibration, options), counts)
+    return state(job.promise, source, Terms(title="a title"), Stream(bytes(32)), bytes(16))
+
+
+def in_levels(method: Any, seed: int = 1) -> Statement:
+    """The statement of words and pairs of words."""
+    levels = plan_levels(Request(3.0, 1e-6), 2, [9, 7], [0.6, 0.4], method)
+    return _seeded(LevelsJob(levels, "ngram"), Source.of(TEXTS, text=True, ngrams=[1, 2]), seed)
+
+
+def tuned(way: str, settings: list[Fields], seed: int = 1, epsilon: float = 3.0, **how: Any) -> Statement:
+    """The statement of a release whose setting was chosen."""
+    candidates, request = [Candidate.of(setting) for setting in settings], Request(epsilon, 1e-6)
+    job = (
+        TuneOnPart(request, candidates, how.get("share", 0.1))
+        if way == "part"
+        else TuneBySelection(request, candidates, how.get("tries", 4.0))
+    )
+    return _seeded(job, Source.of(USERS), seed)
+
+
+def _seeded(job: Any, source: Source, seed: int) -> Statement:
+    """What a seeded run states, as if its key had been secret."""
+    with warnings.catch_warnings(), dpsu.testing.seeded(seed):
+        warnings.simplefilter("ignore", dpsu.EmptyRelease)
+        made = run(job, source, engine_for(source.data, "local"), Terms())
+    assert made.statement is not None
+    return replace(made.statement, void=None)
+
+
+def _first_setting(way: str, settings: list[Fields]) -> Statement:
+    """One that released with Weighted Gaussian, so that forgeries know where to find its numbers."""
+    made = (tuned(way, settings, seed) for seed in range(100))
+    return next(statement for statement in made if statement.algorithm == "weighted-gaussian")
+
+
+def _with_lists(statement: Statement) -> Statement:
+    lists = {
+        "public_items": {"count": 3, "sha256": "ab" * 32},
+        "exclude": {"count": 0, "salted_sha256": "cd" * 32},
+    }
+    assert statement.data is not None
+    return replace(statement, lists=lists, rests_on=claims(statement.data, lists))
+
+
+MAKERS: dict[str, Callable[[], Statement]] = {
+    **{
+        name: partial(single, name)
+        for name in (
+            *("count-gaussian", "weighted-gaussian", "policy-gaussian", "dp-sips", "mad", "mad2r"),
+            *("focused-gaussian", "count-laplace", "weighted-laplace", "policy-laplace"),
+        )
+    },
+    **{
+        f"{name}, paper": partial(single, name, calibration="paper")
+        for name in ("weighted-gaussian", "policy-laplace", "weighted-laplace", "dp-sips", "focused-gaussian")
+    },
+    "optimal-single": partial(single, "optimal-single", max_items=1),
+    "mad, many items": partial(single, "mad", max_items=1000),
+    "policy-laplace, many items": partial(single, "policy-laplace", max_items=100_000),
+    "policy-laplace, paper, in passes": partial(
+        single, "policy-laplace", calibration="paper", passes=3, parts=8
+    ),
+    "policy-gaussian, in passes": partial(single, "policy-gaussian", passes=3, parts=8),
+    "focused-gaussian, small": partial(
+        single, "focused-gaussian", focus=Focus(rounds=4, cap=0.5, warmup=0.3)
+    ),
+    "own policy": partial(single, EVEN),
+    "own policy, unequal": partial(single, UNEQUAL),
+    "own policy in l1": partial(single, OWN_L1),
+    "own policy in l1, paper": partial(single, OWN_L1, calibration="paper"),
+    "own policy in l1, symmetric, paper": partial(single, SYMMETRIC_L1, calibration="paper"),
+    "counts beside focused": partial(single, "focused-gaussian", counts=CountingTerms()),
+    "counts and users": partial(single, "focused-gaussian", counts=CountingTerms(0.3, with_users=True)),
+    "counts beside weighted": partial(single, "weighted-gaussian", counts=CountingTerms()),
+    "counts beside dp-sips": partial(single, "dp-sips", counts=CountingTerms(0.4)),
+    "counts beside laplace": partial(single, "weighted-laplace", counts=CountingTerms()),
+    "counts beside single": partial(single, "optimal-single", max_items=1, counts=CountingTerms()),
+    "text": partial(single, "weighted-gaussian", source=TEXT),
+    "lists": lambda: _with_lists(single("weighted-gaussian")),
+    "levels": partial(in_levels, "focused-gaussian"),
+    "levels, dpne": partial(in_levels, "dpne"),
+    "tuned on a part": partial(_first_setting, "part", ON_PART),
+    "tuned by selection": partial(_first_setting, "selection", FOR_SELECTION),
+    "tuned, own policies": partial(
+        tuned, "part", [{"algorithm": EVEN, "max_items": 5}, {"algorithm": OWN_L1, "max_items": 6}]
+    ),
+}
+
+
+@cache
+def _made(name: str) -> str:
+    if name.startswith("0.1: "):
+        return (OF_0_1 / f"{name.removeprefix('0.1: ')}.json").read_text(encoding="utf-8")
+    return MAKERS[name]().to_json()
+
+
+def honest(name: str) -> Fields:
+    """The honest statement of this name, or of a file of 0.1, as data of its own."""
+    fields: Fields = json.loads(_made(name))
+    return fields
+
+
+def mended(fields: Fields) -> Fields:
+    """With the digest that a careful forger would write."""
+    return {**fields, "digest": content_digest(fields)}
+
+
+def at(*path: Any, to: Any) -> Change:
+    """What is found there becomes `to`, or what `to` makes of it."""
+
+    def change(fields: Fields) -> None:
+        inner: Any = fields
+        for step in path[:-1]:
+            inner = inner[step]
+        inner[path[-1]] = to(inner[path[-1]]) if callable(to) else to
+
+    return change
+
+
+def without(*path: Any) -> Change:
+    """What is found there is deleted."""
+
+    def change(fields: Fields) -> None:
+        inner: Any = fields
+        for step in path[:-1]:
+            inner = inner[step]
+        del inner[path[-1]]
+
+    return change
+
+
+def all_of(*changes: Change) -> Change:
+    """All changes, one after the other."""
+
+    def change(fields: Fields) -> None:
+        for each in changes:
+            each(fields)
+
+    return change
+
+
+def times(factor: float) -> Callable[[float], float]:
+    """A number that is this many times as large."""
+    return lambda value: factor * value
+
+
+def plus(term: float) -> Callable[[float], float]:
+    """A number that is larger by this."""
+    return lambda value: value + term

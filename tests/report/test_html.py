@@ -1,0 +1,216 @@
+"""The page about a statement: complete, self-contained, and safe whatever a statement holds."""
+
+import json
+import re
+from dataclasses import replace
+from html import escape
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from command import dpsu as command
+from example_policies import weighted_l2
+
+import dpsu
+from dpsu.outcome.statement import Statement
+from dpsu.privacy.loss import chance_above
+from dpsu.report.html import page, plan_of
+
+DATA = {n: ["a", "b", "c"] for n in range(400)}
+PRIVATE = [row["name"] for row in dpsu.list_algorithms().iter_rows(named=True) if row["private"]]
+
+
+def statement_of(algorithm: Any, **options: object) -> Statement:
+    items = 1 if algorithm == "optimal-single" else 3
+    made = dpsu.release(
+        DATA, epsilon=2.0, delta=1e-6, max_items=items, algorithm=algorithm, **options
+    ).statement  # type: ignore[arg-type]
+    assert made is not None
+    return made
+
+
+class Outline(HTMLParser):
+    """Which tags are open, and what addresses the page points at."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.links: list[str] = []
+        self.tags: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.links += [value for name, value in attrs if name in ("href", "src") and value]
+        if tag not in ("meta", "line", "polyline"):
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+@pytest.mark.parametrize("algorithm", PRIVATE)
+def test_every_algorithm_has_a_page_with_its_curve(algorithm: str) -> None:
+    made = page(statement_of(algorithm), released=3)
+    outline = Outline()
+    outline.feed(made)
+    assert outline.open == []
+    assert "svg" in outline.tags
+    assert "script" not in outline.tags
+    assert all(link.startswith(("#", "data:application/json;base64,")) for link in outline.links)
+    assert re.search(r"about <strong>[\d,]+ people</strong>", made)
+    assert "(2, 1e-06)-differentially private" in made
+
+
+def test_counts_policies_and_own_constants_find_their_plan() -> None:
+    focus = replace(dpsu.plan(epsilon=1, delta=1e-6).mechanism.focus, rounds=4)  # type: ignore[attr-defined]
+    for statement in (
+        statement_of("focused-gaussian", counts=True),
+        statement_of("weighted-laplace", counts=True),
+        statement_of("focused-gaussian", focus=focus),
+        statement_of("policy-gaussian", alpha=1.5, passes=2),
+        statement_of("dp-sips", shares=[0.3, 0.7]),
+    ):
+        assert plan_of(statement) is not None
+
+
+def test_a_curve_is_left_out_where_the_statement_does_not_tell_it() -> None:
+    statement = statement_of("weighted-gaussian")
+    other = replace(statement, parameters={**statement.parameters, "sigma": 99.0})
+    own = statement_of(dpsu.Policy(weighted_l2, norm=2, name="weighted-gaussian"))
+    assert own.algorithm == "own-policy"
+    for told in (
+        other,
+        own,
+        replace(statement, algorithm="levels of something"),
+        replace(statement, max_items=0),
+        replace(statement_of("focused-gaussian"), parameters={}),
+    ):
+        assert plan_of(told) is None
+        assert "<svg" not in page(told)
+
+
+def test_delta_is_not_the_chance_that_the_bound_fails() -> None:
+    """A page gives the chance of a larger loss by the numbers of the release, and none where none follows."""
+    gaussian, laplace = statement_of("weighted-gaussian"), statement_of("weighted-laplace")
+    assert gaussian.budget is not None
+    chance = chance_above(2.0, epsilon=2.0, delta=1e-6, budget=gaussian.budget)
+    assert chance > 20e-6
+    assert f"one in {round(1 / chance):,}<" in page(gaussian)
+    assert "no bound" not in page(gaussian)
+    assert "no bound" in page(laplace)
+    assert "one in 500,000<" in page(laplace)  # twice the factor: delta / (1 - 1/2)
+
+
+def test_levels_have_a_page() -> None:
+    texts = {n: ["a b c"] for n in range(400)}
+    made = dpsu.ngrams(texts, epsilon=4.0, delta=1e-6, longest=2, title="Phrases <of> all").statement
+    assert made is not None
+    assert plan_of(made) is None
+    shown = page(made, released=3)
+    assert '<th scope="row">level 2</th>' in shown
+    assert "<h1>Phrases &lt;of&gt; all</h1>" in shown
+    assert "<svg" not in shown
+    outline = Outline()
+    outline.feed(shown)
+    assert outline.open == []
+
+
+def test_the_page_says_what_the_release_is_about() -> None:
+    frame = pl.DataFrame({"author": range(400), "word": ["a"] * 400})
+    made = dpsu.release(
+        frame, user="author", item="word", epsilon=2.0, delta=1e-6, note="a note", check_user=False
+    ).statement
+    assert made is not None
+    assert made.date
+    listed = {"exclude": {"items": 12, "sha256": "abc"}}
+    shown = page(replace(made, lists=listed))
+    for told in (made.date, "&#x27;author&#x27;", "&#x27;word&#x27;", "a note", "items 12; sha256 abc"):
+        assert f"{told}</td>" in shown
+    assert all(escape(claim) in shown for claim in made.rests_on)
+    old = replace(made, schema="dpsu-statement/1", data=None, lists=None, date=None, title=None, note=None)
+    assert "(2, 1e-06)-differentially private" in page(old)
+
+
+@pytest.mark.parametrize("way", ["part", "selection"])
+def test_a_tuned_statement_tells_how_it_was_tuned_but_no_trial(way: Any) -> None:
+    settings = [{"max_items": 2}, {"max_items": 3}]
+    made = dpsu.tune(DATA, settings=settings, way=way, epsilon=3.0, delta=1e-6).release.statement
+    assert made is not None
+    rows = re.search(r'<tr><th scope="row">tuning</th><td>(.*?)</td></tr>', page(made))
+    assert rows
+    assert "max_items 2, algorithm" in rows[1]
+    assert "sigma" not in rows[1]
+    assert plan_of(made) is None
+    assert page(replace(made, parameters={**made.parameters, "tuning": 3}))
+
+
+def test_a_void_statement_says_so_first() -> None:
+    made = page(replace(statement_of("weighted-gaussian"), void="the randomness was seeded"))
+    assert "Nothing is promised:" in made
+    assert "almost as likely" not in made
+
+
+def test_whatever_a_statement_holds_is_shown_as_text() -> None:
+    evil = "<img src=x onerror=alert(1)>$title${verify}</code>"
+    statement = statement_of("weighted-gaussian")
+    made = page(
+        replace(
+            statement,
+            unit=evil,
+            proof=evil,
+            noise_source=evil,
+            not_covered=(evil,),
+            rests_on=(evil,),
+            title=evil,
+            note=evil,
+            date=evil,
+            data={
+                "form": "columns",
+                "user": [evil],
+                "text": evil,
+                "ngrams": [1],
+                "tokenizer": {"kind": evil, "name": evil},
+            },
+            lists={evil: {evil: evil}},
+        )
+    )
+    assert "<img" not in made
+    assert made.count("&lt;img src=x") >= 15
+    outline = Outline()
+    outline.feed(made)
+    assert outline.open == []
+
+
+def test_the_command(tmp_path: Path) -> None:
+    source = tmp_path / "rows.csv"
+    source.write_text("u,i\n" + "".join(f"{n},a\n" for n in range(400)))
+    paths = {name: tmp_path / name for name in ("out.csv", "statement.json", "report.html", "again.html")}
+    run = command(
+        "release", source, "--user", "u", "--item", "i", "--epsilon", "3", "--delta", "1e-6", "-o", paths["out.csv"],
+        "--statement", paths["statement.json"], "--report", paths["report.html"], "-q",
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    assert "The file holds 1 item " in paths["report.html"].read_text()
+    assert (
+        json.loads(paths["statement.json"].read_text())["released_sha256"] in paths["report.html"].read_text()
+    )
+    assert command("report", paths["statement.json"], "-o", paths["again.html"]).returncode == 0
+    assert "The file holds items" in paths["again.html"].read_text()
+    verified = command("verify", paths["statement.json"], "--released", paths["out.csv"])
+    assert verified.returncode == 0, verified.stdout
+    assert b"VERIFIED" in verified.stdout
+    paths["out.csv"].write_text("i\nb\n")
+    assert command("verify", paths["statement.json"], "--released", paths["out.csv"]).returncode == 3
+    nonsense = command("report", source, "-o", paths["again.html"])
+    assert nonsense.returncode == 1
+    assert nonsense.stderr.count(b"\n") == 1
+    odd = {**json.loads(paths["statement.json"].read_text()), "epsilon": "one"}
+    paths["statement.json"].write_text(json.dumps(odd))
+    malformed = command("report", paths["statement.json"], "-o", paths["again.html"])
+    assert malformed.returncode == 1
+    assert malformed.stderr.count(b"\n") == 1
