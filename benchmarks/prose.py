@@ -76,7 +76,7 @@ second core the machine really gives. Two processors of a virtual machine may be
 
 NOISE = """## Noise
 
-{draws} draws each. Ours is ChaCha20 under a fresh key, a word per item, through the inverse distribution function and
+{draws} draws each. Ours is AES-256 under a fresh key, a word per item, through the inverse distribution function and
 exactly rounded to the grid; NumPy's generator is not made for secrets, and it rounds in floating point.
 
 {table}"""

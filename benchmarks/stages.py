@@ -14,6 +14,7 @@ from benchmarks.ours import mechanism
 from benchmarks.settings import Settings
 from dpsu.engines.local import LocalEngine
 from dpsu.randomness.stream import open_stream
+from dpsu.sources.source import Source
 
 WATCHED = ("dpsu.sources.pairs", "group_by_user")
 """The function that sorts pairs into rows, under the name by which the reader calls it."""
@@ -106,13 +107,12 @@ def measure(settings: Settings, corpus: Corpus) -> Facts:
 def one_release(corpus: Corpus, clock: Clock) -> Any:
     """The way of a release on this machine, from calibration to names, under the clock."""
     engine = TimedEngine(clock)
-    how: dict[str, Any] = {"words": None, "drop_nulls": False, "format": None}
     with clock.during(REST):
         with clock.during(CALIBRATE):
             chosen = mechanism()
         stream = open_stream()
         with engine, _watching(clock):
-            sets = engine.read(corpus.path, user="user", item="item", stream=stream, **how)
+            sets = engine.read(Source.of(corpus.path, user="user", item="item"), stream)
             return engine.names(sets, chosen.select(engine, sets, stream))
 
 

@@ -21,6 +21,7 @@ from dpsu.kernels.descent import l1_descent
 from dpsu.kernels.weights import ONE, count_holders, weigh_proportionally
 from dpsu.randomness.stream import Stream
 from dpsu.sources.pairs import read_sets
+from dpsu.sources.source import Source
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::ResourceWarning", "ignore::FutureWarning", "ignore::DeprecationWarning"
@@ -60,15 +61,8 @@ class Bench:
         self.engine.__exit__(*error)
 
     def read(self, frame: pl.DataFrame, drop_nulls: bool = False) -> Any:
-        return self.engine.read(
-            self.frame(frame),
-            user="user",
-            item="item",
-            words=None,
-            stream=STREAM,
-            drop_nulls=drop_nulls,
-            format=None,
-        )
+        source = Source.of(self.frame(frame), user="user", item="item", drop_nulls=drop_nulls)
+        return self.engine.read(source, STREAM)
 
     def table(self, items: Any) -> dict[tuple[int, int], dict[str, Any]]:
         """A row per item, by its digest."""

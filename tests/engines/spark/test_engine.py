@@ -25,6 +25,7 @@ from dpsu.engines.choose import engine_for
 from dpsu.engines.spark.session import drop_checkpoint
 from dpsu.errors import ColumnNotFound, SourceError
 from dpsu.randomness.stream import open_stream
+from dpsu.sources.source import Source
 from dpsu.testing import seeded
 
 pytestmark = pytest.mark.filterwarnings(
@@ -161,9 +162,8 @@ def weighted_on_spark(meddle: Callable[[Any, Any], Any]) -> list[str]:
         stream = open_stream()
     source = on_spark(words())
     mechanism = calibrate(find("weighted-gaussian"), Request(3.0, 1e-5))
-    how: dict[str, Any] = {"words": None, "stream": stream, "drop_nulls": False, "format": None}
     with engine_for(source) as engine:
-        sets = engine.read(source, user="user", item="item", **how)
+        sets = engine.read(Source.of(source, user="user", item="item"), stream)
         items = meddle(engine, mechanism.select(engine, sets, stream))
         return sorted(row.item for row in engine.names(sets, items).collect())
 
