@@ -28,7 +28,7 @@ from dpsu.randomness.stream import Stream
 ROUNDING = 1e-12
 """Relative margin on sums of shares, far above what their floats can err."""
 
-CROSSING_MARGIN = 1e-8
+CROSSING_MARGIN = 4e-9
 """Relative; a verifier that bounds the crossing in other steps must come to as much."""
 
 SMALLEST_CHANCE = 1e-300
