@@ -78,7 +78,9 @@ def informed(parameters: Fields, items: int, new: float) -> list[Check]:
             raise ValueError(f"{name} is below 0")
     if parameters["cap"] is not None:
         within(parameters["cap"], 0, 1)
-    growing = all(close(later / earlier, growth, INFORMED) for earlier, later in pairwise(map(positive, shares)))
+    growing = all(
+        close(later / earlier, growth, INFORMED) for earlier, later in pairwise(map(positive, shares))
+    )
     return [
         Check("shares", growing, f"of {rounds} rounds grow by {parameters['growth']}"),
         Check("threshold", parameters["threshold"] == thresholds[-1], "is that of the last round"),
@@ -107,7 +109,7 @@ def _cap_in_place(parameters: Fields, items: int, new: float) -> bool:
     highest = float((warm / np.sqrt(t) + rest + quantiles).max())
     place = noise / (noise + 2) if parameters["cap"] is None else parameters["cap"]
     wanted = lowest + place * (highest - lowest)
-    return abs(parameters["capped_at"] - wanted) <= PLACED * (abs(lowest) + abs(highest))
+    return bool(abs(parameters["capped_at"] - wanted) <= PLACED * (abs(lowest) + abs(highest)))
 
 
 def focused_new(parameters: Fields, items: int, limit: float) -> bool:

@@ -105,7 +105,9 @@ def new_chance(sigma: Interval, threshold: Interval, items: int, weight: Weight)
     )
 
 
-def one_sum(stated: Stated, spending: str, slack: Interval | None = None, told: tuple[Check, ...] = ()) -> Part:
+def one_sum(
+    stated: Stated, spending: str, slack: Interval | None = None, told: tuple[Check, ...] = ()
+) -> Part:
     """One Gaussian sum per item, whose sensitivity exceeds 1 by `slack` at most."""
     parameters, items, slack = stated.parameters, stated.max_items, exact(0) if slack is None else slack
     sigma = positive(parameters["sigma"]) / (1 + slack)

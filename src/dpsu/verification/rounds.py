@@ -65,8 +65,8 @@ def mad2r(stated: Stated) -> Part:
 
 def mad_slack(d_max: int) -> Interval:
     """What rounding can add to the sensitivity of MAD: both histories, every user."""
-    return 2 * MAD_USERS * (
-        iv.sqrt(exact(d_max)) * exact(2.0**-41) + (exact(d_max) / 2 + 6) * exact(2.0**-53)
+    return (
+        2 * MAD_USERS * (iv.sqrt(exact(d_max)) * exact(2.0**-41) + (exact(d_max) / 2 + 6) * exact(2.0**-53))
     )
 
 
@@ -85,9 +85,7 @@ def _cutoff(stated: object, threshold: object) -> Check:
     return Check("cutoff", allowed, f"{stated} is from 1 and the threshold to {MAD_CUTOFF:g}")
 
 
-def _rounds(
-    stated: Stated, slack: Interval, weights: Sequence[Weight], told: Sequence[Check] = ()
-) -> Part:
+def _rounds(stated: Stated, slack: Interval, weights: Sequence[Weight], told: Sequence[Check] = ()) -> Part:
     """Several sums with noise of their own, each with its threshold; only what others hold feels their rounding."""
     parameters, rounds = stated.parameters, len(weights)
     sigmas, thresholds, shares = (
@@ -115,6 +113,10 @@ def _shares(
         for scale, share in zip(scales, shares, strict=True)
     )
     return [
-        Check("shares", close(whole_share, exact(1), 2 * INFORMED) and fitting, "are those of the rounds' noise"),
-        Check("sigma", close(positive(parameters["sigma"]) * mu, exact(1), INFORMED), "is that of all rounds"),
+        Check(
+            "shares", close(whole_share, exact(1), 2 * INFORMED) and fitting, "are those of the rounds' noise"
+        ),
+        Check(
+            "sigma", close(positive(parameters["sigma"]) * mu, exact(1), INFORMED), "is that of all rounds"
+        ),
     ]

@@ -9,7 +9,17 @@ from dpsu.verification.checks import Check, Fields, is_whole, listed, only
 from dpsu.verification.policies import OWN
 from dpsu.verification.schemas import Schema, is_sha256
 
-PROMISE = ("kind", "algorithm", "calibration", "epsilon", "delta", "max_items", "parameters", "budget", "proof")
+PROMISE = (
+    "kind",
+    "algorithm",
+    "calibration",
+    "epsilon",
+    "delta",
+    "max_items",
+    "parameters",
+    "budget",
+    "proof",
+)
 """What the promise rests on, in the form that all schemas are read into; with `data` for n-grams in levels."""
 
 ABOUT = ("data", "lists", "rests_on", "date", "title", "note", "released_sha256", "version")
@@ -32,6 +42,7 @@ def form(fields: Fields) -> list[Check]:
         *(Check(name, _is_line(fields[name]), "one line, or none") for name in ("title", "note")),
         Check("data", _is_data(fields["data"]), "which columns, or which text"),
         Check("lists", _are_lists(fields["lists"]), "counts and digests"),
+        Check("lists of levels", not (fields["lists"] and fields["algorithm"] == "dpne"), "not with dpne"),
     ]
 
 
@@ -129,7 +140,9 @@ def _are_lists(lists: Any) -> bool:
     only(lists, (), "lists", optional=LISTS)
     for name, told in lists.items():
         only(told, ("count", LISTS[name]), name)
-        if not (told["count"] == 0 or is_whole(told["count"], MOST_LISTED)) or isinstance(told["count"], bool):
+        if not (told["count"] == 0 or is_whole(told["count"], MOST_LISTED)) or isinstance(
+            told["count"], bool
+        ):
             return False
         if not is_sha256(told[LISTS[name]]):
             return False

@@ -37,7 +37,10 @@ def turns(epsilon: Fraction, delta: Fraction) -> tuple[int | None, int | None]:
     """
     scale = 120 + max(0, -_exponent(delta))
     one, step = 1 << scale, int(delta * 2**scale)
-    growth, decay = _in_bits(iv.exp(_exactly(epsilon)), up=False), _in_bits(iv.exp(-_exactly(epsilon)), up=True)
+    growth, decay = (
+        _in_bits(iv.exp(_exactly(epsilon)), up=False),
+        _in_bits(iv.exp(-_exactly(epsilon)), up=True),
+    )
     chance, even = 0, None
     for holders in range(1, MOST_STEPS):
         rising = (chance * growth >> EXPONENT_BITS) + step
