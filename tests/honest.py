@@ -124,6 +124,7 @@ MAKERS: dict[str, Callable[[], Statement]] = {
         for name in ("weighted-gaussian", "policy-laplace", "weighted-laplace", "dp-sips", "focused-gaussian")
     },
     "optimal-single": partial(single, "optimal-single", max_items=1),
+    "count-gaussian, few items": partial(single, "count-gaussian", epsilon=8.0, max_items=4),
     "mad, many items": partial(single, "mad", max_items=1000),
     "policy-laplace, many items": partial(single, "policy-laplace", max_items=100_000),
     "policy-laplace, paper, in passes": partial(
