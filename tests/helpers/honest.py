@@ -70,24 +70,24 @@ def single(
     return state(job.promise, source, Terms(title="a title"), Stream(bytes(32)), bytes(16))
 
 
-def in_levels(method: Any, seed: int = 1) -> Statement:
+def in_levels(method: Any, counts: CountingTerms | None = None) -> Statement:
     """The statement of words and pairs of words."""
-    levels = plan_levels(Request(3.0, 1e-6), 2, [9, 7], [0.6, 0.4], method)
-    return _seeded(LevelsJob(levels, "ngram"), Source.of(TEXTS, text=True, ngrams=[1, 2]), seed)
+    levels, counting = plan_levels(Request(3.0, 1e-6), 2, [9, 7], [0.6, 0.4], method, counts)
+    return _seeded(LevelsJob(levels, "ngram", counting), Source.of(TEXTS, text=True, ngrams=[1, 2]))
 
 
 def tuned(way: str, settings: list[Fields], seed: int = 1, epsilon: float = 3.0, **how: Any) -> Statement:
     """The statement of a release whose setting was chosen."""
     candidates, request = [Candidate.of(setting) for setting in settings], Request(epsilon, 1e-6)
     job = (
-        TuneOnPart(request, candidates, how.get("share", 0.1))
+        TuneOnPart(request, candidates, how.get("share", 0.1), how.get("counts"))
         if way == "part"
         else TuneBySelection(request, candidates, how.get("tries", 4.0))
     )
     return _seeded(job, Source.of(USERS), seed)
 
 
-def _seeded(job: Any, source: Source, seed: int) -> Statement:
+def _seeded(job: Any, source: Source, seed: int = 1) -> Statement:
     """What a seeded run states, as if its key had been secret."""
     with warnings.catch_warnings(), dpsu.testing.seeded(seed):
         warnings.simplefilter("ignore", dpsu.EmptyRelease)
@@ -124,6 +124,7 @@ MAKERS: dict[str, Callable[[], Statement]] = {
         for name in ("weighted-gaussian", "policy-laplace", "weighted-laplace", "dp-sips", "focused-gaussian")
     },
     "optimal-single": partial(single, "optimal-single", max_items=1),
+    "count-gaussian, few items": partial(single, "count-gaussian", epsilon=8.0, max_items=4),
     "mad, many items": partial(single, "mad", max_items=1000),
     "policy-laplace, many items": partial(single, "policy-laplace", max_items=100_000),
     "policy-laplace, paper, in passes": partial(
@@ -148,6 +149,8 @@ MAKERS: dict[str, Callable[[], Statement]] = {
     "lists": lambda: _with_lists(single("weighted-gaussian")),
     "levels": partial(in_levels, "focused-gaussian"),
     "levels, dpne": partial(in_levels, "dpne"),
+    "levels with counts": partial(in_levels, "focused-gaussian", CountingTerms(0.2, with_users=True)),
+    "tuned with counts": partial(tuned, "part", ON_PART, counts=CountingTerms()),
     "tuned on a part": partial(_first_setting, "part", ON_PART),
     "tuned by selection": partial(_first_setting, "selection", FOR_SELECTION),
     "tuned, own policies": partial(

@@ -109,7 +109,7 @@ def _cap_in_place(parameters: Fields, items: int, new: float) -> bool:
     highest = float((warm / np.sqrt(t) + rest + quantiles).max())
     place = noise / (noise + 2) if parameters["cap"] is None else parameters["cap"]
     wanted = lowest + place * (highest - lowest)
-    return abs(parameters["capped_at"] - wanted) <= PLACED * (abs(lowest) + abs(highest))
+    return bool(abs(parameters["capped_at"] - wanted) <= PLACED * (abs(lowest) + abs(highest)))
 
 
 def focused_new(parameters: Fields, items: int, limit: float) -> bool:

@@ -33,8 +33,8 @@ Weight = Callable[[int], Interval]
 class Part:
     """What one Gaussian mechanism spends: its shift, the chance of new items, and whether both fit into one delta.
 
-    `noise_part` is the part of delta that pays for noise, where a mechanism divides it; `told` are checks of numbers that
-    follow from others.
+    `noise_part` is the part of delta that pays for noise, where a mechanism divides it. `told` are checks of numbers that
+    follow from others; unless they pass, nothing else is looked at.
     """
 
     mu: Interval
@@ -49,30 +49,28 @@ def gaussian(part: Callable[[Stated], Part], stated: Stated, counts: Counts) -> 
     if stated.parameters["noise"] != "gaussian":
         raise ValueError(f"the noise {stated.parameters['noise']!r} is not that of {stated.algorithm}")
     spent, budget = part(stated), only(stated.budget, ("mu", "delta_new"), "the budget")
+    if not all(check.ok for check in spent.told):
+        return [*spent.told]
     most, most_new = budget_covers(budget)
     together = iv.sqrt(spent.mu**2 + counts.shift**2)
     apart = delta_gaussian(exact(stated.epsilon), spent.mu if counts.apart else together)
     alone = counts.apart or high(counts.shift) == 0
     follows = at_most(apart + most_new, stated.delta)
     follows = follows or (alone and spent.jointly(stated.epsilon, stated.delta))
+    needed, promised = (
+        mp.nstr(high(together), 8),
+        [mp.nstr(mp.mpf(x), 6) for x in (stated.epsilon, stated.delta)],
+    )
     return [
-        Check(
-            "mu",
-            at_most(together, low(most)),
-            f"{mp.nstr(high(together), 8)} needed, {budget['mu']:.8g} stated",
-        ),
+        *spent.told,
+        Check("mu", at_most(together, low(most)), f"{needed} needed, {budget['mu']:.8g} stated"),
         Check(
             "new items",
             spent.new(low(most_new)),
             f"come out with a chance of at most {budget['delta_new']:.6g}",
         ),
-        Check(
-            "promise",
-            bool(follows),
-            f"delta at epsilon {mp.nstr(mp.mpf(stated.epsilon), 6)} is at most {mp.nstr(mp.mpf(stated.delta), 6)}",
-        ),
+        Check("promise", bool(follows), "delta at epsilon {} is at most {}".format(*promised)),
         *_dealt(spent, stated, apart, most_new),
-        *spent.told,
     ]
 
 

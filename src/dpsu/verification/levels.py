@@ -21,6 +21,7 @@ from dpsu.verification.checks import (
 from dpsu.verification.focused import NAMES, focused_new, informed, split_of
 from dpsu.verification.gaussian import Part, gaussian
 from dpsu.verification.intervals import Interval, at_most, exact, low
+from dpsu.verification.mechanism import OF_COUNTS, counts_shift, shared_mu, without_counts
 
 METHODS = ("focused-gaussian", "dpne")
 MOST_LEVELS = 16
@@ -36,9 +37,8 @@ RAREST = 2.326
 
 def in_levels(stated: Stated, sizes: object) -> list[Check]:
     """Levels of n-grams of these sizes, together one Gaussian mechanism."""
-    levels = listed(
-        only(stated.parameters, ("noise", "levels"), "parameters")["levels"], "levels", MOST_LEVELS
-    )
+    only(stated.parameters, ("noise", "levels"), "parameters", optional=("counts",))
+    levels = listed(stated.parameters["levels"], "levels", MOST_LEVELS)
     if stated.algorithm not in METHODS or stated.calibration != "exact":
         raise ValueError(
             f"{stated.algorithm!r}, {stated.calibration!r} is no way to release n-grams in levels"
@@ -53,8 +53,18 @@ def in_levels(stated: Stated, sizes: object) -> list[Check]:
     return [
         Check("levels", [level["size"] for level in levels] == ordered == sizes, f"of sizes {sizes}"),
         Check("max_items of levels", most == stated.max_items, f"{most} in the largest"),
-        *gaussian(_part, stated, Counts()),
+        *_with_counts(stated, sum(level["max_items"] for level in levels)),
     ]
+
+
+def _with_counts(stated: Stated, most: int) -> list[Check]:
+    """All levels, and counts of what they release, of which a user changes at most `most`."""
+    if "counts" not in stated.parameters:
+        return gaussian(_part, stated, Counts())
+    told = stated.parameters["counts"]
+    only(told, OF_COUNTS, "counts")
+    shift = counts_shift(told, most)
+    return [shared_mu(stated, told, shift), *gaussian(_part, without_counts(stated), Counts(shift))]
 
 
 def _part(stated: Stated) -> Part:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
+from typing import Any
 
 from mpmath import iv
 
@@ -133,12 +134,22 @@ def stated_in(fields: Fields) -> Stated:
 
 
 def alone(fields: Fields, where: str) -> list[Check]:
-    """The checks of a mechanism without counts at its own epsilon and delta."""
+    """The checks of a small statement without counts, at its own epsilon and delta."""
+    stated = _small(fields, where)
+    return _family(stated, fields["proof"]).check(stated, Counts())
+
+
+def counted(fields: Fields, where: str) -> list[Check]:
+    """The same of one that may have counts."""
+    _small(fields, where)
+    return with_counts(fields)
+
+
+def _small(fields: Fields, where: str) -> Stated:
     stated = stated_in(only(fields, SMALL, where))
     if fields["kind"] != "single":
         raise ValueError(f"{where} is of the kind {fields['kind']!r}, not a single mechanism")
-    family = _family(stated, fields["proof"])
-    return family.check(stated, Counts())
+    return stated
 
 
 def with_counts(fields: Fields) -> list[Check]:
@@ -146,22 +157,30 @@ def with_counts(fields: Fields) -> list[Check]:
     stated = stated_in(fields)
     if "counts" not in stated.parameters:
         return _family(stated, fields["proof"]).check(stated, Counts())
-    told = only(stated.parameters["counts"], OF_COUNTS, "counts", optional=TAKEN)
-    stated = replace(
-        stated, parameters={name: value for name, value in stated.parameters.items() if name != "counts"}
-    )
-    family = _family(stated, fields["proof"])
-    squared = told["squared_sensitivity"]
-    if whole(squared, stated.max_items + 1) < stated.max_items:
+    told = stated.parameters["counts"]
+    stated = without_counts(stated)
+    family, shift = _family(stated, fields["proof"]), counts_shift(told, stated.max_items)
+    if not {*TAKEN} & {*told}:
+        return [shared_mu(stated, told, shift), *family.check(stated, Counts(shift))]
+    only(told, (*OF_COUNTS, *TAKEN), "counts")
+    rest, check = _apart(stated, told, shift)
+    return [check, *family.check(rest, Counts(shift, apart=True))]
+
+
+def without_counts(stated: Stated) -> Stated:
+    """The mechanism beside the counts."""
+    parameters = {name: value for name, value in stated.parameters.items() if name != "counts"}
+    return replace(stated, parameters=parameters)
+
+
+def counts_shift(told: Fields, most: int) -> Interval:
+    """The shift of counts of which a user changes at most `most`, and perhaps the number of users."""
+    only(told, OF_COUNTS, "counts", optional=TAKEN)
+    if whole(told["squared_sensitivity"], most + 1) < most:
         raise ValueError("a user changes more counts than their noise is for")
-    shift = iv.sqrt(exact(squared)) / positive(told["sigma"])
     if not 0 < positive(told["share"]) < 1:
         raise ValueError(f"the share {told['share']!r} of counts does not lie between 0 and 1")
-    if not {*TAKEN} & {*told}:
-        return [*_shared(stated, told, shift), *family.check(stated, Counts(shift))]
-    only(told, (*OF_COUNTS, *TAKEN), "counts")
-    rest, checks = _apart(stated, told, shift)
-    return [*checks, *family.check(rest, Counts(shift, apart=True))]
+    return iv.sqrt(exact(told["squared_sensitivity"])) / positive(told["sigma"])
 
 
 def _family(stated: Stated, proof: object) -> Family:
@@ -173,26 +192,23 @@ def _family(stated: Stated, proof: object) -> Family:
     return family
 
 
-def _shared(stated: Stated, told: Fields, shift: Interval) -> list[Check]:
-    """Counts that share mu with the mechanism have the stated share of its square."""
+def shared_mu(stated: Stated, told: Fields, shift: Interval) -> Check:
+    """Counts that share mu with a mechanism have the stated share of its square."""
     mu = positive(only(stated.budget, ("mu", "delta_new"), "the budget")["mu"])
     share = close((shift / mu) ** 2, positive(told["share"]), INFORMED)
-    return [Check("counts", share, f"{told['share']} of the squared mu")]
+    return Check("counts", share, f"{told['share']} of the squared mu")
 
 
-def _apart(stated: Stated, told: Fields, shift: Interval) -> tuple[Stated, list[Check]]:
-    """What is left to the mechanism beside counts with an epsilon and delta of their own, and the checks of these."""
-    left = {}
+def _apart(stated: Stated, told: Fields, shift: Interval) -> tuple[Stated, Check]:
+    """What is left to the mechanism beside counts with an epsilon and delta of their own, and the check of these."""
+    left: dict[str, Any] = {}
     for name in TAKEN:
-        positive(told[name])
-        whole_value = getattr(stated, name)
+        taken, whole_value = positive(told[name]), getattr(stated, name)
         left[name] = math.nextafter(whole_value - told[name], 0)
         if left[name] <= 0 or Fraction(left[name]) + Fraction(told[name]) > Fraction(whole_value):
             raise ValueError(f"counts leave no {name} to the mechanism")
-        if not close(positive(told[name]), positive(told["share"]) * exact(whole_value)):
+        if not close(taken, positive(told["share"]) * exact(whole_value)):
             raise ValueError(f"counts do not take their share of {name}")
     delta = delta_gaussian(exact(told["epsilon"]), shift)
-    kept = Check(
-        "counts", at_most(delta, told["delta"]), f"({told['epsilon']:g}, {told['delta']:g}) of the promise"
-    )
-    return replace(stated, **left), [kept]
+    found = f"({told['epsilon']:g}, {told['delta']:g}) of the promise"
+    return replace(stated, **left), Check("counts", at_most(delta, told["delta"]), found)

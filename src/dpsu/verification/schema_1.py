@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dpsu.verification.checks import Check, Fields, listed, only
+from dpsu.verification.levels import PROOF as LEVELS
 from dpsu.verification.mechanism import FAMILIES
 from dpsu.verification.policies import OWN
 from dpsu.verification.schemas import Schema
@@ -38,7 +39,15 @@ def read(fields: Fields) -> tuple[Fields, list[str]]:
     if "levels" in parameters:
         return _in_levels(fields), []
     promise = _single(fields)
+    if _counts_users(fields):
+        promise["proof"] = _proof(promise["algorithm"]) if fields["proof"] == LEVELS else None
     return promise, _claims(promise)
+
+
+def _counts_users(fields: Fields) -> bool:
+    """Whether users are counted as well: 0.1 did so for its vectorizer alone, and named the proof of levels for it."""
+    counts = fields["parameters"].get("counts")
+    return isinstance(counts, Mapping) and counts.get("squared_sensitivity") != fields["max_items"]
 
 
 def only_object(value: Any) -> Mapping[str, Any]:
@@ -92,6 +101,8 @@ def _tuned(fields: Fields) -> tuple[Fields, list[str]]:
     """Trials and the mechanism that released as small statements; the latter's numbers are those of the whole."""
     parameters, algorithm = dict(fields["parameters"]), str(fields["algorithm"])
     tuning = only_object(parameters.pop("tuning"))
+    if "counts" in parameters:
+        raise ValueError("schema 1 has no counts beside tuned releases")
     if tuning.get("way") not in OF_WAY or not algorithm.endswith(TUNED):
         raise ValueError(f"{algorithm!r} does not say how its setting was tuned")
     only(tuning, (*OF_EITHER, *OF_WAY[tuning["way"]]), "tuning")

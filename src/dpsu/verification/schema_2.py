@@ -42,6 +42,7 @@ def form(fields: Fields) -> list[Check]:
         *(Check(name, _is_line(fields[name]), "one line, or none") for name in ("title", "note")),
         Check("data", _is_data(fields["data"]), "which columns, or which text"),
         Check("lists", _are_lists(fields["lists"]), "counts and digests"),
+        Check("lists of levels", not (fields["lists"] and fields["algorithm"] == "dpne"), "not with dpne"),
     ]
 
 

@@ -5,7 +5,7 @@ the best of a random number of them, keep the promise of the whole.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from mpmath import iv, mp
 from dpsu.verification.checks import Check, Fields, Stated, is_number, listed, only, sum_of
 from dpsu.verification.gaussian import budget_covers
 from dpsu.verification.intervals import Interval, at_most, delta_gaussian, exact, high, low, precision_for
-from dpsu.verification.mechanism import SMALL, alone
+from dpsu.verification.mechanism import SMALL, alone, counted
 from dpsu.verification.policies import OWN
 
 PROOF = "docs/tuning.md"
@@ -63,7 +63,7 @@ def tuned(stated: Stated) -> list[Check]:
     trials, release = listed(tuning["trials"], "trials", MOST_SETTINGS), tuning["release"]
     checks = _choice(stated, tuning)
     for place, trial in enumerate(trials, 1):
-        checks += _follows(trial, f"trial {place}")
+        checks += _follows(trial, f"trial {place}", alone)
     if not all(check.ok for check in checks):
         return checks
     if way == "selection":
@@ -73,7 +73,7 @@ def tuned(stated: Stated) -> list[Check]:
         *checks,
         Check("share", is_number(share) and 0 < share < 1, f"{share} of the users for the trials"),
         all_together(trials, stated.epsilon, stated.delta),
-        *_follows(release, "release"),
+        *_follows(release, "release", counted),
     ]
 
 
@@ -127,13 +127,13 @@ def _is_of(stated: Fields, setting: Any) -> bool:
     )
 
 
-def _follows(small: Fields, name: str) -> list[Check]:
+def _follows(small: Fields, name: str, checks: Callable[[Fields, str], list[Check]]) -> list[Check]:
     """The checks of one mechanism at its own epsilon and delta."""
     epsilon, delta = small["epsilon"], small["delta"]
     if not (is_number(epsilon) and is_number(delta) and epsilon > 0 and 0 < delta < 1):
         return [Check(name, False, f"({epsilon!r}, {delta!r}) is no privacy that can be promised")]
     with precision_for(epsilon, delta):
-        return [replace(check, name=f"{name}, {check.name}") for check in alone(small, name)]
+        return [replace(check, name=f"{name}, {check.name}") for check in checks(small, name)]
 
 
 def all_together(trials: Sequence[Fields], epsilon: Any, delta: Any) -> Check:

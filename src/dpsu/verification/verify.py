@@ -28,7 +28,8 @@ SCHEMAS: dict[Any, Schema] = {"dpsu-statement/1": SCHEMA_1, "dpsu-statement/2": 
 ASSUMED = (
     "the proof that the statement names, and the proof of the noise (docs/noise.md)",
     "that dpsu ran unchanged and as the statement says, with a key that stayed secret",
-    "for policies at most 2^32 users, for MAD at most 2^26, which the program enforces",
+    "for policies at most 2^32 users, for MAD at most 2^26, and one budget per user for a policy of the caller's, all of "
+    "which the program enforces",
 )
 
 MALFORMED = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
