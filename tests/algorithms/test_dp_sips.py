@@ -33,11 +33,8 @@ def test_a_selection_is_the_oracles(rows, key, max_items):
     table = mechanism.select(LocalEngine(), sets, stream)
 
     def draw(r, left):
-        keys = stream.words(Purpose.BOUND, r, sets.user_digests, count=2)
-        digests = [digest.tobytes() for digest in sets.item_digests]
         priorities = [
-            {item: reference.siphash(tuple(key), digests[item]) for item in own}
-            for key, own in zip(keys.tolist(), left, strict=True)
+            stream.words(Purpose.BOUND, r, user ^ sets.item_digests).tolist() for user in sets.user_digests
         ]
         return reference.bound(left, priorities, max_items)
 

@@ -13,8 +13,7 @@ from experiments.lone_user import chance_alone, set_sizes
 from user_sets import sets_of
 
 import dpsu
-from dpsu.algorithms import calibrate
-from dpsu.algorithms.catalogue import find
+from dpsu.algorithms.catalogue import calibrate, find
 from dpsu.algorithms.policy import rounding_slack
 from dpsu.algorithms.request import Request
 from dpsu.engines.local import LocalEngine

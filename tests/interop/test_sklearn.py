@@ -10,7 +10,6 @@ from leaks import SECRET, told
 
 import dpsu
 from dpsu.errors import InvalidArgument
-from dpsu.privacy.budget import Budget
 
 pytest.importorskip("sklearn")
 
@@ -46,7 +45,7 @@ def test_counts_are_those_of_sklearn_with_the_same_vocabulary() -> None:
 def test_the_promise_of_tfidf_covers_words_and_counts() -> None:
     vectorizer = PrivateTfidfVectorizer(**PRIVACY, idf_share=0.25).fit(DOCUMENTS, groups=GROUPS)
     statement = vectorizer.statement_
-    spent = Budget(**statement.budget)
+    spent = statement.budget
     assert 0.99 * 1e-6 < spent.delta(8.0) <= 1e-6
     words = 1 / statement.parameters["sigma"]
     counts = math.sqrt(PRIVACY["max_items"] + 1) / statement.parameters["counts"]["sigma"]

@@ -8,7 +8,7 @@ import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpsu import kernels
+from dpsu.kernels import descent, rows, weights
 from dpsu.kernels.weights import ONE
 
 ITEMS = 7
@@ -57,13 +57,13 @@ def test_counts_and_even_weights_are_the_oracles(sets, data):
     sizes = range(1, ITEMS + 1)
     in_l1 = np.array([0, *(ONE // s for s in sizes)])
     in_l2 = np.array([0, *(math.isqrt(ONE * ONE // s) for s in sizes)])
-    assert weigh(kernels.count_holders, sets, split=split) == reference.count(sets)
-    assert weigh(kernels.weigh_evenly, sets, table=in_l1, split=split) == reference.weighted_l1(sets)
-    assert weigh(kernels.weigh_evenly, sets, table=in_l2, split=split) == reference.weighted_l2(sets)
+    assert weigh(weights.count_holders, sets, split=split) == reference.count(sets)
+    assert weigh(weights.weigh_evenly, sets, table=in_l1, split=split) == reference.weighted_l1(sets)
+    assert weigh(weights.weigh_evenly, sets, table=in_l2, split=split) == reference.weighted_l2(sets)
 
 
 def proportional(own, values, cap):
-    return weigh(kernels.weigh_proportionally, [own], values=np.array(values), table=np.full(ITEMS + 1, cap))
+    return weigh(weights.weigh_proportionally, [own], values=np.array(values), table=np.full(ITEMS + 1, cap))
 
 
 one_set = st.sets(st.integers(0, ITEMS - 1), min_size=1).map(sorted)
@@ -99,7 +99,7 @@ def test_proportional_weights_survive_tiny_and_huge_values(size, values):
     totals = np.zeros(size, np.int64)
     indptr, items = np.array([0, size]), np.arange(size, dtype=np.uint32)
     caps, room = np.ones(size + 1), np.empty(size)
-    assert not kernels.weigh_proportionally(indptr, items, np.full(size, values), caps, totals, room)
+    assert not weights.weigh_proportionally(indptr, items, np.full(size, values), caps, totals, room)
     assert (np.abs(totals - ONE / math.sqrt(size)) <= 2).all()
 
 
@@ -108,14 +108,14 @@ def test_proportional_weights_survive_tiny_and_huge_values(size, values):
 def test_integer_descent_goes_round_unit_by_unit(sets_in_order, budget, cutoff):
     expected = reference.follow(reference.l1_descent_by_units, *sets_in_order, cutoff, budget)
     assert reference.follow(reference.l1_descent, *sets_in_order, cutoff, budget) == expected
-    assert walk(kernels.l1_descent, *sets_in_order, cutoff, budget, np.int64) == expected
+    assert walk(descent.l1_descent, *sets_in_order, cutoff, budget, np.int64) == expected
 
 
 @checked
 @given(sets_and_order(), st.sampled_from([ONE, ONE // 2, ONE // 3]), st.integers(ONE, 3 * ONE))
 def test_integer_descent_is_the_oracles_at_full_size(sets_in_order, budget, cutoff):
     expected = reference.follow(reference.l1_descent, *sets_in_order, cutoff, budget)
-    assert walk(kernels.l1_descent, *sets_in_order, cutoff, budget, np.int64) == expected
+    assert walk(descent.l1_descent, *sets_in_order, cutoff, budget, np.int64) == expected
 
 
 @checked
@@ -123,7 +123,7 @@ def test_integer_descent_is_the_oracles_at_full_size(sets_in_order, budget, cuto
 @pytest.mark.parametrize("name", ["l2_descent", "l1_descent_in_l2"])
 def test_float_policies_are_the_oracles(name, sets_in_order, budget, cutoff):
     expected = reference.follow(getattr(reference, name), *sets_in_order, cutoff, budget)
-    found = walk(getattr(kernels, name), *sets_in_order, cutoff, budget, np.float64)
+    found = walk(getattr(descent, name), *sets_in_order, cutoff, budget, np.float64)
     # Where a level meets a gap exactly the square root of a rounding error decides; hence no tighter.
     assert found == pytest.approx(expected, abs=1e-6)
 
@@ -131,7 +131,7 @@ def test_float_policies_are_the_oracles(name, sets_in_order, budget, cutoff):
 def descend(weights, own, cutoff, budget):
     after = np.array(weights, np.int64)
     indptr, items = rows_of([own])
-    kernels.l1_descent(indptr, items, np.zeros(1, np.int64), cutoff, budget, after)
+    descent.l1_descent(indptr, items, np.zeros(1, np.int64), cutoff, budget, after)
     return after
 
 
@@ -183,7 +183,7 @@ def test_integer_descent_is_symmetric_up_to_one_unit(case):
 @checked
 @given(some_sets, st.lists(st.booleans(), min_size=ITEMS, max_size=ITEMS))
 def test_rows_keep_their_open_items_in_order_and_empty_rows_go(sets, opened):
-    indptr, items, busy = kernels.keep_open(*rows_of(sets), np.array(opened))
+    indptr, items, busy = rows.keep_open(*rows_of(sets), np.array(opened))
     left = [[item for item in own if opened[item]] for own in sets]
     expected_indptr, expected_items = rows_of([own for own in left if own])
     assert indptr.tolist() == expected_indptr.tolist()
@@ -194,4 +194,4 @@ def test_rows_keep_their_open_items_in_order_and_empty_rows_go(sets, opened):
 @checked
 @given(some_sets)
 def test_longest_row(sets):
-    assert kernels.longest_row(rows_of(sets)[0]) == max(map(len, sets))
+    assert descent.longest_row(rows_of(sets)[0]) == max(map(len, sets))

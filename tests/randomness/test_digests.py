@@ -61,7 +61,7 @@ def test_no_string_is_another_with_zeros_behind():
 def test_slices_change_nothing(monkeypatch):
     strings = [bytes([k % 251]) * (k % 50) for k in range(1000)]
     whole = digests_of(strings)
-    monkeypatch.setattr(dpsu.random_kernels, "SLICE", 7)
+    monkeypatch.setattr(dpsu.randomness.digests, "SLICE", 7)
     np.testing.assert_array_equal(digests_of(strings), whole)
 
 
@@ -100,7 +100,7 @@ def test_sample_equals_its_slow_twin(rows, max_items, seed, block):
     items = np.array([item for row in rows for item in row], dtype=np.uint32)
     users, digests = random_digests(len(rows), seed), random_digests(30, seed + 1)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dpsu.random_kernels, "SLICE", block)
+        patch.setattr(dpsu.randomness.digests, "SLICE", block)
         new_indptr, kept = sampled(indptr, items, users, digests, max_items)
     slow = reference.bound(rows, [slow_priorities(user, digests) for user in users], max_items)
     assert [kept[a:b].tolist() for a, b in pairwise(new_indptr)] == slow

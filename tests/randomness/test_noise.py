@@ -181,9 +181,11 @@ def test_settling_more_values_changes_none(monkeypatch):
     totals, digests = np.random.default_rng(2).integers(0, 2**36, 4000), random_digests(4000)
     usual = gaussian_cells(totals, digests, STREAM, round=0, **GRID)
     settled = []
-    settle = dpsu.noise._settle_cell
-    monkeypatch.setattr(dpsu.noise, "NORMAL_ERROR", 2.0**-22)
-    monkeypatch.setattr(dpsu.noise, "_settle_cell", lambda *given: settled.append(1) or settle(*given))
+    settle = dpsu.randomness.noise._settle_cell
+    monkeypatch.setattr(dpsu.randomness.noise, "NORMAL_ERROR", 2.0**-22)
+    monkeypatch.setattr(
+        dpsu.randomness.noise, "_settle_cell", lambda *given: settled.append(1) or settle(*given)
+    )
     np.testing.assert_array_equal(gaussian_cells(totals, digests, STREAM, round=0, **GRID), usual)
     assert 50 < len(settled) < 200
 
@@ -280,7 +282,7 @@ def test_settling_more_coins_changes_none(curve, monkeypatch):
     usual = keep(totals, digests, STREAM, curve, unit=2.0**-30)
     floats = totals * 2.0**-30
     np.testing.assert_array_equal(keep(floats, digests, STREAM, curve, unit=1.0), usual)
-    monkeypatch.setattr(dpsu.noise, "KEEP_ERROR", 2.0**-10)
+    monkeypatch.setattr(dpsu.randomness.noise, "KEEP_ERROR", 2.0**-10)
     np.testing.assert_array_equal(keep(totals, digests, STREAM, curve, unit=2.0**-30), usual)
 
 
