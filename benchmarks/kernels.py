@@ -46,7 +46,6 @@ def measure(settings: Settings, corpus: Corpus) -> Facts:
     contestants: dict[str, Run] = {
         _alone("focused round"): partial(
             weigh_proportionally,
-            users,
             rows.indptr,
             rows.items,
             priority,

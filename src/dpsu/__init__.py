@@ -59,7 +59,7 @@ __all__ = [  # noqa: RUF022
 
 def __getattr__(name: str) -> Any:
     """Import public names on first use (PEP 562): numba and polars cost a second that a plain import should not."""
-    if name in ("datasets", "testing"):
+    if name in ("algorithms", "datasets", "testing"):
         return import_module(f"dpsu.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'dpsu' has no attribute {name!r}")

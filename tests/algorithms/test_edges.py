@@ -10,6 +10,7 @@ import pytest
 from experiments.edges import judge as judged
 from experiments.edges import points, report
 from experiments.lone_user import chance_alone, set_sizes
+from statements import stated
 from user_sets import sets_of
 
 import dpsu
@@ -21,8 +22,7 @@ from dpsu.errors import InvalidArgument
 from dpsu.kernels.descent import l1_descent
 from dpsu.kernels.weights import ONE
 from dpsu.privacy.laplace import optimal_single
-from dpsu.randomness.stream import Stream, open_stream
-from dpsu.run import state
+from dpsu.randomness.stream import Stream
 
 
 def mechanism_for(algorithm, epsilon, delta, max_items=300, calibration="exact", **options):
@@ -30,8 +30,7 @@ def mechanism_for(algorithm, epsilon, delta, max_items=300, calibration="exact",
 
 
 def verification_of(algorithm, *privacy, **options):
-    entry = find(algorithm)
-    return dpsu.verify(state(entry, mechanism_for(algorithm, *privacy, **options), open_stream()))
+    return dpsu.verify(stated(find(algorithm), mechanism_for(algorithm, *privacy, **options)))
 
 
 def is_quick(point):
