@@ -43,7 +43,7 @@ test-browser: $(VENV)/dev  ## the report in Chromium, from Debian's packages
 	$(BIN)/python -m pytest -q tests/browser
 
 fuzz: $(VENV)/dev  ## ten thousand hostile inputs and calls
-	DPSU_HOSTILE=long $(BIN)/python -m pytest -n 2 -q tests/hostile/test_fuzz.py
+	DPSU_HOSTILE=long $(BIN)/python -m pytest -n 2 -q tests/hostile/test_fuzz.py tests/verification/test_fuzz.py
 
 test-hostile: $(VENV)/dev  ## fuzzing, kills and huge inputs, at length: about half an hour
 	DPSU_HOSTILE=long $(BIN)/python -m pytest -q tests/hostile

@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from dpsu.kernels import descent
-from dpsu.kernels.weights import ONE
+from dpsu.kernels.weights import ONE, descent
 from dpsu.policies.check import check_policy
 
 ROOT = Path(__file__).parents[2]

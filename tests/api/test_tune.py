@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from example_policies import weighted_l2
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import norm
@@ -286,3 +287,12 @@ def test_the_snippet_of_the_page_runs():
     for snippet in snippets:
         exec(snippet, {})
     assert len(snippets) == 1
+
+
+def test_two_policies_of_one_name_must_claim_the_same():
+    settings = [
+        {"algorithm": dpsu.Policy(weighted_l2, norm=2, symmetric=claim, name="mine")}
+        for claim in (True, False)
+    ]
+    with pytest.raises(InvalidArgument, match="different names"):
+        dpsu.tune(crowd(), settings=settings, **PRIVACY)

@@ -108,7 +108,7 @@ class TuneJob(Job):
             parameters={},
             budget=None,
             proof=PROOF,
-            policies={name: own for promise in tried for name, own in promise.policies.items()},
+            policies=_policies(tried),
         )
 
     def mechanism(self) -> Mechanism:
@@ -276,6 +276,18 @@ def draw_places(stream: Stream, settings: int, tries: float) -> Iterator[int]:
         yield int(place % np.uint64(settings))
         if coin < stop:
             return
+
+
+def _policies(promises: Sequence[Promise]) -> dict[str, Any]:
+    """The caller's own policies of all trials; two that are called alike must claim the same."""
+    policies: dict[str, Any] = {}
+    for promise in promises:
+        for name, claimed in promise.policies.items():
+            if policies.setdefault(name, claimed) != claimed:
+                raise InvalidArgument(
+                    f"two policies are called {name!r} but claim different things; give them different names."
+                )
+    return policies
 
 
 def _plain(value: Any) -> Any:
