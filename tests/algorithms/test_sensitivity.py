@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from dpsu.kernels.weights import ONE, descent
+from dpsu.kernels import descent
+from dpsu.kernels.weights import ONE
 from dpsu.policies.check import check_policy
 
 ROOT = Path(__file__).parents[2]

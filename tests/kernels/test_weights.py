@@ -8,7 +8,8 @@ import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpsu.kernels.weights import ONE, descent, rows, weights
+from dpsu.kernels import descent, rows, weights
+from dpsu.kernels.weights import ONE
 
 ITEMS = 7
 NO_TABLE = np.zeros(0, np.int64)
