@@ -39,7 +39,7 @@ audit: $(VENV)/dev  ## attacks on Focused Gaussian, a million runs each
 	$(BIN)/python -m pytest -q -s tests/audit/long_audit.py
 
 test-browser: $(VENV)/dev  ## the report in Chromium, from Debian's packages
-	command -v chromium >/dev/null || apt-get install --yes --no-install-recommends chromium
+	command -v chromium >/dev/null || (apt-get update --quiet && apt-get install --yes --no-install-recommends chromium)
 	$(BIN)/python -m pytest -q tests/browser
 
 fuzz: $(VENV)/dev  ## ten thousand hostile inputs and calls
