@@ -1,6 +1,7 @@
 """The real command, as a user runs it."""
 
 import json
+from importlib import metadata
 from pathlib import Path
 
 import polars as pl
@@ -138,7 +139,7 @@ def test_a_file_without_rows_gives_an_empty_output(tmp_path: Path) -> None:
 
 
 def test_version() -> None:
-    assert dpsu("--version").stdout == b"0.1.0\n"
+    assert dpsu("--version").stdout.decode() == f"{metadata.version('dpsu')}\n"
 
 
 def test_plan_and_algorithms() -> None:
