@@ -93,8 +93,10 @@ def _cutoff(stated: Stated, scale: Interval) -> Check:
     cutoff = number(parameters["cutoff"])
     as_set = at_most(wanted * (1 - exact(ROUNDING)), low(cutoff)) and at_most(cutoff, low(most))
     in_units = not integers or float(parameters["cutoff"] / UNIT).is_integer()
+    # Built-in policies spend a whole budget on new items only if the cutoff leaves room for it; others may spend any part.
+    least = exact(1) if stated.algorithm.startswith("policy-") else 1 - exact(ROUNDING)
     return Check(
-        "cutoff", as_set and in_units and at_most(exact(1), low(cutoff)), "is set by threshold and alpha"
+        "cutoff", as_set and in_units and at_most(least, low(cutoff)), "is set by threshold and alpha"
     )
 
 
