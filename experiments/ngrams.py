@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dpsu.algorithms.catalogue import CATALOGUE, calibrate
+from dpsu.algorithms.catalogue import CATALOGUE
 from dpsu.algorithms.request import Request
 from dpsu.api.ngrams import ngrams
 from dpsu.api.release import release
@@ -64,7 +64,7 @@ def by_algorithm(titles: Path, size: int) -> str:
 
 def released(sets: UserSets, name: str, bound: int, stream: Stream) -> int:
     """How many items one run of the algorithm releases."""
-    mechanism = calibrate(CATALOGUE[name], Request(EPSILON, DELTA, bound))
+    mechanism = CATALOGUE[name]().calibrate(Request(EPSILON, DELTA, bound))
     return int(np.sum(mechanism.select(LocalEngine(), sets, stream)["released"]))
 
 
@@ -80,7 +80,7 @@ def by_method(titles: Path) -> str:
         ),
         "levels, focused-gaussian": lambda: ngrams(titles, max_items=LEVELS_BOUND, **source),
         "levels, focused-gaussian, shares .5 .3 .2": lambda: ngrams(
-            titles, max_items=LEVELS_BOUND, shares=(0.5, 0.3, 0.2), **source
+            titles, max_items=LEVELS_BOUND, level_shares=(0.5, 0.3, 0.2), **source
         ),
         "levels, dpne": lambda: ngrams(titles, max_items=LEVELS_BOUND, method="dpne", **source),
     }

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from dpsu.algorithms.catalogue import calibrate, find
+from dpsu.algorithms.catalogue import find
 from dpsu.algorithms.request import Request
 from experiments.paper import exhibits, plots, published, tables
 from experiments.paper.claims import all_claims
@@ -86,8 +86,7 @@ def _explained(far: Sequence[tables.Row], facts: Facts) -> str:
     if {row[0] for row in far} != {"count-gaussian"}:
         return "These are not explained yet."
     deciding = [
-        calibrate(find(row[0]), Request(3.0, DELTA, row[1], "paper")).parameters()["threshold"]
-        * row[1] ** 0.5
+        find(row[0]).calibrate(Request(3.0, DELTA, row[1], "paper")).parameters()["threshold"] * row[1] ** 0.5
         for row in far
     ]
     return EXPLANATION.format(

@@ -123,7 +123,13 @@ def main() -> None:
 
     privacy = {"epsilon": chosen.epsilon, "delta": chosen.delta}
     ceiling = dpsu.compare(
-        frame, user="user", item="item", algorithms=["weighted-gaussian"], runs=1, public=True, **privacy
+        frame,
+        user="user",
+        item="item",
+        algorithms=["weighted-gaussian"],
+        runs=1,
+        data_is_public=True,
+        **privacy,
     )["ceiling"][0]
     chart = pl.DataFrame(
         {

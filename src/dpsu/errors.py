@@ -2,7 +2,15 @@
 
 
 class DpsuError(Exception):
-    """Base of every error that dpsu raises on purpose; `exit_code` is what the command returns for it."""
+    """Base of every error that dpsu raises on purpose; `exit_code` is what the command returns for it.
+
+    >>> import dpsu
+    >>> try:
+    ...     dpsu.plan(epsilon=-1, delta=1e-6)
+    ... except dpsu.DpsuError as error:
+    ...     print(error.exit_code)
+    2
+    """
 
     exit_code = 1
 
@@ -46,12 +54,37 @@ class LedgerError(DpsuError):
 
 
 class EmptyRelease(UserWarning):
-    """Nothing was released; the message says how many users must share an item."""
+    """Nothing was released; the message says how many users must share an item.
+
+    >>> import dpsu, warnings
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     empty = dpsu.release({"one user": ["secret"]}, epsilon=1, delta=1e-9)
+    >>> len(empty), [issubclass(each.category, dpsu.EmptyRelease) for each in caught]
+    (0, [True])
+    """
 
 
 class WeakPrivacy(UserWarning):
-    """Epsilon or delta is so large that the promise means little."""
+    """Epsilon or delta is so large that the promise means little.
+
+    >>> import dpsu, warnings
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     plan = dpsu.plan(epsilon=100, delta=1e-9)
+    >>> [issubclass(each.category, dpsu.WeakPrivacy) for each in caught]
+    [True]
+    """
 
 
 class CuratorNote(UserWarning):
-    """Something about the data that its curator should look at. For the curator's eyes only: it depends on the data."""
+    """Something about the data that its curator should check. It depends on the data: for the curator only.
+
+    >>> import dpsu, polars, warnings
+    >>> frame = polars.DataFrame({"user": range(1000), "code": ["A"] * 1000})
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     release = dpsu.release(frame, user="user", item="code", epsilon=1, delta=1e-6)
+    >>> {each.category for each in caught} == {dpsu.CuratorNote}
+    True
+    """

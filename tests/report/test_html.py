@@ -67,11 +67,10 @@ def test_every_algorithm_has_a_page_with_its_curve(algorithm: str) -> None:
 
 
 def test_counts_policies_and_own_constants_find_their_plan() -> None:
-    focus = replace(dpsu.plan(epsilon=1, delta=1e-6).mechanism.focus, rounds=4)  # type: ignore[attr-defined]
     for statement in (
         statement_of("focused-gaussian", counts=True),
         statement_of("weighted-laplace", counts=True),
-        statement_of("focused-gaussian", focus=focus),
+        statement_of("focused-gaussian", rounds=4),
         statement_of("policy-gaussian", alpha=1.5, passes=2),
         statement_of("dp-sips", shares=[0.3, 0.7]),
     ):
@@ -139,7 +138,7 @@ def test_the_page_says_what_the_release_is_about() -> None:
 @pytest.mark.parametrize("way", ["part", "selection"])
 def test_a_tuned_statement_tells_how_it_was_tuned_but_no_trial(way: Any) -> None:
     settings = [{"max_items": 2}, {"max_items": 3}]
-    made = dpsu.tune(DATA, settings=settings, way=way, epsilon=3.0, delta=1e-6).release.statement
+    made = dpsu.tune(DATA, settings=settings, method=way, epsilon=3.0, delta=1e-6).release.statement
     assert made is not None
     rows = re.search(r'<tr><th scope="row">tuning</th><td>(.*?)</td></tr>', page(made))
     assert rows

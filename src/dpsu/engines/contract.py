@@ -5,14 +5,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
-from dpsu.kernels.weights import Kernel
+from dpsu.kernels.loops import Loop
 from dpsu.randomness.stream import Stream
-from dpsu.sets.user_sets import Digests
 
 if TYPE_CHECKING:
+    import polars as pl
+
+    from dpsu.sets.user_sets import Digests
     from dpsu.sources.source import Source
 
 Columns = Mapping[str, NDArray[Any]]
@@ -28,11 +29,11 @@ NO_TABLE = np.zeros(0, np.int64)
 class Rule:
     """How one user divides a budget over their items, as integers: a pure function of the set and the items' values.
 
-    `kernel` is the compiled loop, `table` its public constants (weights by set size, say) and `reads` the column of
-    the items that it looks at. The value of a total is `unit * total`.
+    `loop` takes (indptr, items, values, table, totals, shares) and adds to `totals`. `table` has its public constants, such
+    as weights by set size, and `reads` names the column of items that it looks at. The value of a total is `unit * total`.
     """
 
-    kernel: Kernel
+    loop: Loop
     unit: float
     table: NDArray[Any] = field(default_factory=lambda: NO_TABLE)
     reads: str | None = None
@@ -45,7 +46,7 @@ class Walk:
     Users are divided into `parts` by a keyed hash, each part is walked alone, and the weights are added up.
     """
 
-    kernel: Kernel
+    loop: Loop
     cutoff: float
     budget: float
     passes: int
@@ -80,10 +81,10 @@ class Engine(Protocol):
     def read_corpus(self, source: "Source", stream: Stream) -> Any:
         """All text of the source as words, for n-grams in levels."""
 
-    def item_types(self, sets: Any) -> pl.Schema:
+    def item_types(self, sets: Any) -> "pl.Schema":
         """The columns that name an item, and the types in which they come out."""
 
-    def leave_out(self, sets: Any, digests: Digests) -> Any:
+    def leave_out(self, sets: Any, digests: "Digests") -> Any:
         """The sets as if nobody held the items with these digests."""
 
     def require_users(self, sets: Any, most: int) -> None:

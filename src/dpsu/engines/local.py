@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from dpsu.engines.contract import Columns, Rule, Step, Walk
 from dpsu.errors import TooLarge
+from dpsu.kernels.arrays import Codes
+from dpsu.kernels.loops import find_loop
 from dpsu.kernels.rows import keep_open
-from dpsu.kernels.weights import Codes
 from dpsu.randomness.digests import sample_rows
 from dpsu.randomness.stream import Purpose, Stream
 from dpsu.sets.user_sets import Digests, UserSets, among
@@ -126,11 +127,13 @@ class LocalEngine:
         values = items[rule.reads] if rule.reads else NO_VALUES
         waiting = iter([block for own in rows for block in _blocks(own)])
 
+        loop = find_loop(rule.loop)
+
         def total_of(thread: int) -> NDArray[np.int64]:
             totals = np.zeros(len(rows[0].held), np.int64)
             room = np.empty(rule.table.shape[-1])
             for indptr, codes in waiting:  # whoever is free: one core is often slower than the other
-                if rule.kernel(indptr, codes, values, rule.table, totals, room):
+                if loop(indptr, codes, values, rule.table, totals, room):
                     raise ArithmeticError("the weights of a user exceed one budget")
             return totals
 
@@ -141,7 +144,7 @@ class LocalEngine:
 
     def walk(self, rows: list[Rows], items: Columns, walk: Walk, stream: Stream) -> Columns:
         """Follow a policy, user by user, in an order that depends on nothing but the key and each user's digest."""
-        held = _held(rows)
+        held, loop = _held(rows), find_loop(walk.loop)
         total = np.zeros(len(held), walk.dtype)
         # Digests are keyed afresh for every release, so theirs is a random order of users, and rows lie in it already.
         orders = [np.argsort(own.user_digests[:, 0], kind="stable") for own in rows]
@@ -151,7 +154,7 @@ class LocalEngine:
             weights = np.zeros(len(held), walk.dtype)
             for _ in range(walk.passes):
                 for own, chosen in zip(rows, users, strict=True):
-                    walk.kernel(own.indptr, own.items, chosen, walk.cutoff, walk.budget, weights)
+                    loop(own.indptr, own.items, chosen, walk.cutoff, walk.budget, weights)
             total += weights
         return {**items, "total": total, "held": held}
 

@@ -18,6 +18,13 @@ class Release(ABC):
     `statement` is None after an algorithm that is not private, and `warning` then says so. With counts the frames and
     files have a further column, `holders`. `notes` are for the curator of the data alone: they depend on the data, and no
     output, repr or pickle has them. `exclude_salt` opens the salted digest of the list `exclude` in the statement.
+
+    >>> import dpsu
+    >>> release = dpsu.release({n: ["bread", "milk"] for n in range(1000)}, epsilon=1, delta=1e-6)
+    >>> release
+    <Release of 2 items, epsilon 1, delta 1e-06>
+    >>> "milk" in release, release.items
+    (True, ['bread', 'milk'])
     """
 
     def __init__(self, statement: Statement | None, warning: str | None = None) -> None:

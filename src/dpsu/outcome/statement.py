@@ -49,6 +49,13 @@ class Statement:
     as Gaussian DP, where the algorithm has one. `data` names the columns of users and items, `lists` has digests of
     the caller's lists, and `rests_on` is what the caller must guarantee. `released_sha256` is the digest of the file that
     the statement speaks of, once there is one. If `void` gives a reason, nothing is promised.
+
+    >>> import dpsu
+    >>> statement = dpsu.release({n: ["bread"] for n in range(1000)}, epsilon=1, delta=1e-6).statement
+    >>> statement.kind, statement.algorithm, statement.epsilon
+    ('single', 'focused-gaussian', 1.0)
+    >>> dpsu.Statement.from_json(statement.to_json()) == statement
+    True
     """
 
     epsilon: float

@@ -173,8 +173,13 @@ COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 def check_policy(policy: PolicyLike, *, seconds: float = 20, seed: int = 0) -> PolicyCheck:
     """Search for `seconds` for databases and weights on which `policy` breaks what it promises.
 
-    Use it before a policy of your own touches data; it works on made-up databases only. `seed` chooses where
-    the climbs start.
+    Use it before a policy of your own is used on data; it works on made-up databases only. `seed` chooses where
+    the search starts.
+
+    >>> import dpsu, numpy
+    >>> greedy = dpsu.Policy(lambda weights, cutoff: numpy.full(len(weights), 1.0), norm=1)
+    >>> dpsu.check_policy(greedy, seconds=1).ok
+    False
     """
     if not (math.isfinite(seconds) and seconds > 0):
         raise InvalidArgument(f"seconds must be a positive number, not {seconds!r}.")

@@ -14,6 +14,11 @@ class Budget:
 
     Releases that know each other's results compose: the squares of mu add, and so do the delta_new. The pair
     is (epsilon, delta(epsilon))-private for every epsilon at once.
+
+    >>> import dpsu
+    >>> both = dpsu.Budget(mu=0.3, delta_new=1e-7).compose(dpsu.Budget(mu=0.4, delta_new=1e-7))
+    >>> round(both.mu, 6), round(both.delta(epsilon=3), 7)
+    (0.5, 2e-07)
     """
 
     mu: float

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from dpsu.algorithms.catalogue import calibrate, find
-from dpsu.algorithms.focused import Focus
+from dpsu.algorithms.algorithm import Algorithm
+from dpsu.algorithms.catalogue import CATALOGUE
 from dpsu.algorithms.holders import share_with_counts
-from dpsu.algorithms.mechanism import Algorithm, Mechanism
+from dpsu.algorithms.mechanism import Mechanism
 from dpsu.algorithms.request import Request
 from dpsu.api.plan import Plan
 from dpsu.errors import DpsuError
@@ -76,26 +76,21 @@ def plan_of(statement: Statement) -> Plan | None:
         return None
     parameters = {name: value for name, value in statement.parameters.items() if name != "counts"}
     try:
-        entry = find(statement.algorithm)
-        mechanism = _calibrated(entry, statement, parameters)
+        kind = CATALOGUE[statement.algorithm]
+        options = {field.name: parameters[field.name] for field in fields(kind) if field.name in parameters}  # type: ignore[arg-type]
+        mechanism = _calibrated(kind(**options), statement)
     except (DpsuError, LookupError, TypeError, ValueError, ArithmeticError):
         return None
     same = json.loads(json.dumps(mechanism.parameters())) == json.loads(json.dumps(parameters))
-    return Plan(entry.name, mechanism) if same else None
+    return Plan(statement.algorithm, mechanism) if same else None
 
 
-def _calibrated(entry: Algorithm, statement: Statement, parameters: dict[str, Any]) -> Mechanism:
-    options = {name: parameters[name] for name in entry.options if name in parameters}
-    if "focus" in entry.options:
-        focus = Focus(**{constant.name: parameters[constant.name] for constant in fields(Focus)})
-        options = {"focus": focus} if focus != Focus() else {}
+def _calibrated(algorithm: Algorithm, statement: Statement) -> Mechanism:
     how: Any = statement.calibration
-    request = Request(statement.epsilon, statement.delta, statement.max_items, how, options)
-    return (
-        share_with_counts(entry, request)[0]
-        if "counts" in statement.parameters
-        else calibrate(entry, request)
-    )
+    request = Request(statement.epsilon, statement.delta, statement.max_items, how)
+    if "counts" in statement.parameters:
+        return share_with_counts(algorithm, request)[0]
+    return algorithm.calibrate(request)
 
 
 def _lead(statement: Statement, released: int | None) -> str:

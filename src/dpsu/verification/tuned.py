@@ -37,12 +37,14 @@ OPTIONS = {
     "dp-sips": ("shares",),
     "mad": ("d_max", "beta"),
     "mad2r": ("d_max", "beta", "b_min", "b_max", "c_lb", "c_ub", "shares"),
-    "focused-gaussian": ("focus",),
-}
-"""The other keys of a setting, by the algorithm of its trial."""
+    "focused-gaussian": (
+        "rounds", "growth", "split", "delta_growth", "warmup", "boost", "width", "tail", "cap", "focus",
+    ),
+}  # fmt: skip
+"""The other keys of a setting, by the algorithm of its trial. Version 0.1 had `focus`, in words."""
 
-EQUAL = ("alpha", "passes", "parts", "b_min", "b_max", "c_lb", "c_ub")
-"""Options that the trial states as they are."""
+NOT_EQUAL = ("d_max", "beta", "focus")
+"""Options that the trial does not state as they are."""
 
 SAME = ("algorithm", "calibration", "max_items")
 """What the whole says of the mechanism that released."""
@@ -117,12 +119,13 @@ def _is_of(stated: Fields, setting: Any) -> bool:
     own, parameters = stated["algorithm"] == OWN, stated["parameters"]
     options = OPTIONS.get(stated["algorithm"], ())
     only(setting, ("algorithm",), "a setting", optional=(*DEFAULTS, *options))
-    plain = all(isinstance(value, str) or is_number(value) for value in setting.values())
+    plain = all(isinstance(value, str | list) or is_number(value) for value in setting.values())
+    equal = [name for name in options if name in setting and name not in NOT_EQUAL]
     return (
         plain
         and setting["algorithm"] == (parameters["policy"] if own else stated["algorithm"])
         and all(stated[name] == setting.get(name, default) for name, default in DEFAULTS.items())
-        and all(parameters[name] == setting[name] for name in EQUAL if name in setting)
+        and all(parameters[name] == setting[name] for name in equal)
         and ("d_max" not in setting or parameters["d_max"] == min(setting["d_max"], stated["max_items"]))
     )
 

@@ -70,8 +70,13 @@ def verify(
 ) -> Verification:
     """Recompute a statement's promise; `statement` is one, its fields, or a JSON file with them.
 
-    `released`, the released file, is held against the digest that the statement has of it. What cannot be read is a
+    `released`, the released file, is compared with the digest in the statement. A file that cannot be read raises a
     SourceError.
+
+    >>> import dpsu
+    >>> release = dpsu.release({n: ["bread", "milk"] for n in range(1000)}, epsilon=1, delta=1e-6)
+    >>> dpsu.verify(release.statement).ok
+    True
     """
     fields, checks = _read(statement)
     assumed = list(ASSUMED)

@@ -176,7 +176,7 @@ class SparkEngine:
 
     def weigh(self, rows: SparkRows, items: Items, rule: Rule) -> Items:
         """Sum what users give: first within every part, then over the parts."""
-        sent: dict[str, Any] = {"rule": workers.sendable(rule), "shards": self._shards}
+        sent: dict[str, Any] = {"rule": rule, "shards": self._shards}
         reads = [*([rule.reads] if rule.reads else []), *(["open"] if rows.cut else [])]
         shards = self._added_up(items)
         if reads:
@@ -191,7 +191,7 @@ class SparkEngine:
     def walk(self, rows: SparkRows, items: Items, walk: Walk, stream: Stream) -> Items:
         """A policy in each of its public number of parts; their weights are added up (docs/hybrid.md)."""
         blocks = self._map(rows.parts, workers.split_for_walk, parts=walk.parts, stream=stream)
-        sent: dict[str, Any] = {"walk": workers.sendable(walk), "stream": stream, "shards": self._shards}
+        sent: dict[str, Any] = {"walk": walk, "stream": stream, "shards": self._shards}
         follow = workers.on_group(workers.walk_part, **sent)
         given = self._grouped(blocks).applyInArrow(follow, LETTERS)
         return Items(given.unionByName(self._added_up(items)), walk.dtype, items.checkpoint)

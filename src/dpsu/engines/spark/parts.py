@@ -9,7 +9,6 @@ import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -55,28 +54,6 @@ class Cut:
     max_items: int
     stream: Stream
     round: int
-
-
-@dataclass(frozen=True)
-class Named:
-    """A compiled loop by its name: workers take theirs from the cache instead of compiling a copy that was sent."""
-
-    module: str
-    name: str
-
-
-def sendable(work: Rule | Walk) -> Rule | Walk:
-    """The rule or walk as it travels; a caller's own loop travels as it is."""
-    named = Named(work.kernel.__module__, work.kernel.__name__)
-    known = getattr(import_module(named.module), named.name, None) is work.kernel
-    return replace(work, kernel=named) if known else work
-
-
-def arrived(work: Any) -> Any:
-    """The rule or walk as it was sent, with its compiled loop."""
-    if isinstance(work.kernel, Named):
-        return replace(work, kernel=getattr(import_module(work.kernel.module), work.kernel.name))
-    return work
 
 
 def in_task(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -227,7 +204,7 @@ def weigh_informed(own: pa.Table, mail: pa.Table, *, rule: Rule, cut: Cut | None
 
 
 def _weighed(part: int, rows: Rows, columns: Columns, rule: Rule, shards: int) -> Iterator[Letter]:
-    given = LocalEngine(1).weigh([rows], columns, arrived(rule))
+    given = LocalEngine(1).weigh([rows], columns, rule)
     return _to_shards(part, rows, shards, total=given["total"], held=given["held"])
 
 
@@ -264,7 +241,7 @@ def walk_part(table: pa.Table, *, walk: Walk, stream: Stream, shards: int) -> pa
     turn = table.column("place")[0].as_py()
     senders, blocks = zip(*sorted(_parts_in(table, "sender"), key=lambda block: block[0]), strict=True)
     rows, where = _merged(blocks)
-    given = LocalEngine(1).walk([rows], {}, replace(arrived(walk), parts=1), stream)
+    given = LocalEngine(1).walk([rows], {}, replace(walk, parts=1), stream)
     total, held = given["total"].copy(), given["held"].copy()
     answers: list[Letter] = []
     for sender, block, place in zip(senders, blocks, where, strict=True):
