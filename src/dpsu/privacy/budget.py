@@ -43,11 +43,11 @@ class Budget:
         return [Budget(_down(self.mu * math.sqrt(part)), _down(self.delta_new * part)) for part in parts]
 
     def delta(self, epsilon: float) -> float:
-        """The smallest delta for this `epsilon`, rounded up."""
+        """The delta of this budget at `epsilon`, rounded up."""
         return min(1.0, _up(delta_gaussian(epsilon, self.mu) + self.delta_new))
 
     def epsilon(self, delta: float) -> float:
-        """The smallest epsilon >= 0 for this `delta`, rounded up; inf if there is none."""
+        """The smallest epsilon >= 0 at which this budget has at most `delta`, rounded up; inf if there is none."""
         if self.delta(0.0) <= delta:
             return 0.0
         if delta <= _up(self.delta_new):
