@@ -195,7 +195,7 @@ def test_the_command(tmp_path: Path) -> None:
         "--statement", paths["statement.json"], "--report", paths["report.html"], "-q",
     )  # fmt: skip
     assert run.returncode == 0, run.stderr
-    assert "The file holds 1 item " in paths["report.html"].read_text()
+    assert "The file contains 1 item " in paths["report.html"].read_text()
     assert (
         json.loads(paths["statement.json"].read_text())["released_sha256"] in paths["report.html"].read_text()
     )

@@ -1,4 +1,4 @@
-"""Plans, releases and catalogues as text for a terminal."""
+"""Plans, releases and catalogues as terminal text."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -30,7 +30,7 @@ def render(*parts: Any, width: int = WIDTH) -> str:
 
 
 def plan_text(plan: Plan) -> str:
-    """The plan as a page: what it costs, and who must share an item."""
+    """The plan as text: its numbers, and how many users must share an item."""
     return render(plan_headline(plan), plan_table(plan), plan_sentence(plan))
 
 
@@ -47,12 +47,12 @@ def plan_headline(plan: Plan) -> str:
 
 
 def plan_table(plan: Plan) -> Table:
-    """The chance of release by holders and by the size of their sets."""
+    """The probability of release by the number of holders and the size of their sets."""
     frame = plan.table()
     table = Table(
         title="chance that an item is released",
         min_width=36,
-        caption="by the number of users who hold it, and of items each holds",
+        caption="by the number of users who hold it, and the number of items of each user",
     )
     for column in frame.columns:
         table.add_column(column, justify="right")
@@ -62,16 +62,16 @@ def plan_table(plan: Plan) -> Table:
 
 
 def plan_sentence(plan: Plan) -> str:
-    """How many users give an item even odds."""
+    """How many users must share an item for a release with probability 1/2."""
     needed = [f"{plan.users_needed(set_size=size):,} ({size} items each)" for size in plan.set_sizes()[:5]]
-    return f"Even odds at {', '.join(needed)} users."
+    return f"Released with probability 1/2 at {', '.join(needed)} users."
 
 
 def chance_chart(plan: Plan, set_size: int) -> str:
-    """A curve of bars: how likely an item is kept against the number of users who share it."""
+    """A bar chart: how likely an item is released, by the number of users who share it."""
     low, high = plan.users_needed(0.02, set_size) or 1, plan.users_needed(0.98, set_size) or 1
     steps = max(1, (high - low) // 12)
-    lines = [f"how likely an item is kept, by the number of users who share it ({set_size} items each)"]
+    lines = [f"how likely an item is released, by the number of users who share it ({set_size} items each)"]
     for users in range(max(1, low - steps), high + steps + 1, steps):
         chance = plan.chance(users, set_size)
         lines.append(f"{users:>7,} users  {'█' * round(BAR * chance):<{BAR}} {_percent(chance):>6}")
@@ -79,7 +79,7 @@ def chance_chart(plan: Plan, set_size: int) -> str:
 
 
 def statement_text(statement: Statement) -> str:
-    """What was promised, line by line; parameters with a value for every round are in the JSON alone."""
+    """The statement as lines of text; parameters with a value for every round are only in the JSON."""
     promise = (
         f"VOID: {statement.void}."
         if statement.void
@@ -118,7 +118,7 @@ def statement_text(statement: Statement) -> str:
 
 
 def statement_panel(statement: Statement | None, warning: str | None) -> Panel:
-    """What was promised, framed."""
+    """The statement in a frame."""
     if statement is None:
         return Panel(Text(str(warning)), title="no promise", border_style="red")
     return Panel(
@@ -141,7 +141,7 @@ def catalogue_table(frame: pl.DataFrame) -> Table:
 
 
 def comparison_table(frame: pl.DataFrame) -> Table:
-    """Algorithms side by side, most items first."""
+    """Algorithms side by side, the most items first."""
     ceiling = frame["ceiling"][0]
     table = Table(
         title="items released",
@@ -160,7 +160,7 @@ def comparison_table(frame: pl.DataFrame) -> Table:
 
 
 def ledger_table(ledger: Ledger) -> Table:
-    """What was spent over one data set, for what, and what is left."""
+    """The entries of a ledger, and what is left."""
     table = Table(
         title=Text(f"{_plain(ledger.path.name)}: epsilon {ledger.epsilon:g}, delta {ledger.delta:g} at most"),
         caption=ledger_balance(ledger),
@@ -190,7 +190,7 @@ def ledger_balance(ledger: Ledger) -> str:
 
 
 def in_columns(words: Sequence[Any], width: int) -> str:
-    """Words side by side, as many as fit."""
+    """Words in columns, as many as fit."""
     texts = [str(word) for word in words]
     cell = max((len(text) for text in texts), default=0) + 2
     per_line = max(1, min(width, WIDTH) // cell)
@@ -199,7 +199,7 @@ def in_columns(words: Sequence[Any], width: int) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text from elsewhere without what would steer a terminal."""
+    """Text from other sources without terminal control characters."""
     return "".join(sign if sign.isprintable() or sign == "\n" else "�" for sign in text)
 
 
