@@ -27,12 +27,15 @@ from dpsu.report.facts import facts, in_words, parameters_in_words
 
 HEADLINE = "What this list can and cannot reveal about a person"
 WHY_NO_CURVE = {
-    "single": "The curve cannot be computed from this statement alone; <code>dpsu plan</code> draws it for given parameters.",
+    "single": "The curve cannot be computed from this statement; <code>dpsu plan</code> draws it for given parameters.",
     "levels": "Each level of n-grams has its own thresholds, and an n-gram is released only if its parts are: there is no "
     "single curve.",
     "tuned": "The setting was chosen among several, each with its own thresholds: there is no single curve.",
 }
-PASSED_BY_A_LITTLE = "There is no bound on how often the first factor is exceeded slightly; the table bounds how often it is exceeded by more. "
+PASSED_BY_A_LITTLE = (
+    "There is no bound on how often the first factor is exceeded slightly; the table bounds how often it is exceeded "
+    "by more. "
+)
 PRIORS = (0.01, 0.1, 0.5)
 TIMES = (1.0, 1.1, 2.0, 10.0)
 """Multiples of e^epsilon for which the page bounds the probability of a larger change of odds."""
@@ -107,8 +110,8 @@ def _promise(statement: Statement) -> str:
     if statement.void:
         return f'<div class="promise void"><p><strong>Nothing is promised:</strong> {escape(statement.void)}.</p></div>'
     return (
-        '<div class="promise"><p>The promise protects every single person. Take any set of possible files. The probability that '
-        "the released file is one of them is, with the person's data, at most "
+        '<div class="promise"><p>The promise protects every single person. Take any set of possible files. The '
+        "probability that the released file is one of them is, with the person's data, at most "
         f"<strong>{_factor(statement.epsilon)} times</strong> the probability without it, plus "
         f"{_one_in(statement.delta)}. The same holds with the two exchanged.</p><p>In technical terms: the output is "
         f"({statement.epsilon:g}, {statement.delta:g})-differentially private for {escape(statement.unit)}. At most "
@@ -150,9 +153,9 @@ def _strength(statement: Statement) -> str:
         "<p>Suppose somebody suspects that a person is in the data. If the file changes the odds by the factor "
         f"{_factor(epsilon)} (epsilon {epsilon:g}), they become this certain:</p>"
         f"{_numbers('What the file can reveal about one person', ('certainty before', 'certainty after'), suspicions)}"
-        f"<p>{verdict}</p><p>Delta, {_one_in(delta)}, is not the probability that the odds change by more. That probability has a "
-        "separate bound, which follows from the numbers of this release:</p>"
-        f"{_numbers('How likely the file reveals more', ('odds change by more than a factor of', 'probability, at most'), chances)}"
+        f"<p>{verdict}</p><p>Delta, {_one_in(delta)}, is not the probability that the odds change by more. That "
+        "probability has a separate bound, which follows from the numbers of this release:</p>"
+        f"{_numbers('How likely the file reveals more', ('odds change by more than', 'probability, at most'), chances)}"
         f"<p>{'' if statement.budget else PASSED_BY_A_LITTLE}Delta should be at most one divided by a hundred times the "
         "number of people in the data.</p>"
     )
@@ -185,11 +188,11 @@ def _curve(statement: Statement) -> str:
     sentence = (
         f"An item is released with probability 1/2 if about <strong>{needed:,} people</strong> have it and no other item"
         + (f", or {plan.users_needed(0.5, sizes[1]) or 0:,} if each has {sizes[1]}" if len(sizes) > 1 else "")
-        + ". An item that only one person has is not released, except with a very small probability, which is part of delta."
+        + ". An item that only one person has is released only with a very small probability, which is part of delta."
     )
     return (
-        f"<p>{sentence}</p><figure>{_svg(users, chances)}<figcaption>The probability that an item is released, by the number of "
-        "people who share it. The label of a curve is the number of items of each person.</figcaption></figure>"
+        f"<p>{sentence}</p><figure>{_svg(users, chances)}<figcaption>The probability that an item is released, by the "
+        "number of people who share it. The label of a curve is the number of items of each person.</figcaption></figure>"
         f"{_table(users, chances)}"
     )
 
@@ -230,8 +233,8 @@ def _svg(users: list[int], chances: dict[int, Any]) -> str:
             f'<text class="label l{k}" x="{legend + 42}" y="18">{_items(size)} each</text>'
         )
     return (
-        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-labelledby="chart-title"><title id="chart-title">The probability '
-        f"that an item is released increases with the number of people who share it; the table below has the numbers.</title>"
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-labelledby="chart-title"><title id="chart-title">'
+        f"The probability that an item is released increases with the number of people; the table has the numbers.</title>"
         f"{''.join(parts)}</svg>"
     )
 
@@ -257,8 +260,8 @@ def _table(users: list[int], chances: dict[int, Any]) -> str:
         if k % 2 == 0
     )
     return (
-        "<details><summary>The numbers of the curve</summary><table><caption>Probability that an item is released</caption><thead>"
-        f'<tr><th class="number" scope="col">people</th>{head}</tr></thead><tbody>{rows}</tbody></table></details>'
+        "<details><summary>The numbers of the curve</summary><table><caption>Probability that an item is released</caption>"
+        f'<thead><tr><th class="number" scope="col">people</th>{head}</tr></thead><tbody>{rows}</tbody></table></details>'
     )
 
 
