@@ -1,4 +1,4 @@
-"""One family of errors: each says what is wrong, why it matters for privacy where it does, and what to do."""
+"""The errors of dpsu: each says what is wrong, why it matters for privacy if it does, and what to do."""
 
 
 class DpsuError(Exception):
@@ -16,33 +16,33 @@ class DpsuError(Exception):
 
 
 class InvalidArgument(DpsuError, ValueError):
-    """An argument has a value that the call cannot work with."""
+    """An argument has a value that is not allowed."""
 
     exit_code = 2
 
 
 class ColumnNotFound(InvalidArgument):
-    """The source has no column of that name."""
+    """The source has no column of this name."""
 
 
 class NotPrivate(InvalidArgument):
-    """An algorithm without a privacy guarantee was asked for without consent."""
+    """An algorithm that is not private was requested without unsafe=True."""
 
 
 class SourceError(DpsuError):
-    """The data could not be read: a missing file, or one that is not what its ending says."""
+    """The data could not be read: a file is missing, or it does not have the format of its ending."""
 
 
 class NullValues(SourceError):
-    """A user or item is null. For the curator's eyes only: it depends on the data."""
+    """A user or item is null. For the curator only: it depends on the data."""
 
 
 class UnsupportedType(SourceError):
-    """A column has a type that cannot name users or items. For the curator's eyes only."""
+    """A column has a type that cannot identify users or items. For the curator only."""
 
 
 class TooLarge(SourceError):
-    """The data is larger than this engine or this calibration can take. For the curator's eyes only."""
+    """The data is too large for this engine or this calibration. For the curator only."""
 
 
 class OutputError(DpsuError):
@@ -50,7 +50,7 @@ class OutputError(DpsuError):
 
 
 class LedgerError(DpsuError):
-    """The ledger refuses a release that would pass its cap, or cannot be used."""
+    """The ledger refuses a run that would exceed its cap, or cannot be used."""
 
 
 class EmptyRelease(UserWarning):

@@ -194,12 +194,12 @@ def test_the_command(tmp_path: Path) -> None:
         "--statement", paths["statement.json"], "--report", paths["report.html"], "-q",
     )  # fmt: skip
     assert run.returncode == 0, run.stderr
-    assert "The file holds 1 item " in paths["report.html"].read_text()
+    assert "The file contains 1 item " in paths["report.html"].read_text()
     assert (
         json.loads(paths["statement.json"].read_text())["released_sha256"] in paths["report.html"].read_text()
     )
     assert command("report", paths["statement.json"], "-o", paths["again.html"]).returncode == 0
-    assert "The file holds items" in paths["again.html"].read_text()
+    assert "The file contains items" in paths["again.html"].read_text()
     verified = command("verify", paths["statement.json"], "--released", paths["out.csv"])
     assert verified.returncode == 0, verified.stdout
     assert b"VERIFIED" in verified.stdout

@@ -1,4 +1,4 @@
-"""Plans, releases and catalogues as text for a terminal."""
+"""Plans, releases and catalogues as terminal text."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -19,7 +19,7 @@ SHOWN_LAST = ("date", "note")
 
 
 def statement_text(statement: Statement) -> str:
-    """What was promised, line by line; parameters with a value for every round are in the JSON alone."""
+    """The statement as lines of text; parameters with a value for every round are only in the JSON."""
     promise = (
         f"VOID: {statement.void}."
         if statement.void
@@ -58,7 +58,7 @@ def statement_text(statement: Statement) -> str:
 
 
 def statement_panel(statement: Statement | None, warning: str | None) -> Panel:
-    """What was promised, framed."""
+    """The statement in a frame."""
     if statement is None:
         return Panel(Text(str(warning)), title="no promise", border_style="red")
     return Panel(
@@ -81,7 +81,7 @@ def catalogue_table(frame: pl.DataFrame) -> Table:
 
 
 def comparison_table(frame: pl.DataFrame) -> Table:
-    """Algorithms side by side, most items first."""
+    """Algorithms side by side, the most items first."""
     ceiling = frame["ceiling"][0]
     table = Table(
         title="items released",
@@ -100,7 +100,7 @@ def comparison_table(frame: pl.DataFrame) -> Table:
 
 
 def ledger_table(ledger: Ledger) -> Table:
-    """What was spent over one data set, for what, and what is left."""
+    """The entries of a ledger, and what is left."""
     table = Table(
         title=Text(
             f"{_plain(ledger.path.name)}: epsilon {ledger.cap.epsilon:g}, delta {ledger.cap.delta:g} at most"
@@ -132,7 +132,7 @@ def ledger_balance(ledger: Ledger) -> str:
 
 
 def in_columns(words: Sequence[Any], width: int) -> str:
-    """Words side by side, as many as fit."""
+    """Words in columns, as many as fit."""
     texts = [str(word) for word in words]
     cell = max((len(text) for text in texts), default=0) + 2
     per_line = max(1, min(width, WIDTH) // cell)
@@ -141,5 +141,5 @@ def in_columns(words: Sequence[Any], width: int) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text from elsewhere without what would steer a terminal."""
+    """Text from other sources without terminal control characters."""
     return "".join(sign if sign.isprintable() or sign == "\n" else "�" for sign in text)
