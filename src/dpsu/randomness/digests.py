@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from dpsu.kernels.compiled import read_only
 from dpsu.kernels.digests import mix_in
-from dpsu.kernels.rows import cut_rows
+from dpsu.kernels.rows import choose_smallest
 from dpsu.randomness.stream import Encryption, Purpose, Stream
 
 Words = NDArray[np.uint64]
@@ -91,10 +91,14 @@ def sample_rows(
         # Rows whose long ones have about SLICE pairs, or a single row.
         before = pairs[done - 1] if done else 0
         stop = max(done + 1, int(np.searchsorted(pairs, before + SLICE, side="right")))
-        own, long = indptr[done : stop + 1], sizes[done:stop] > max_items
-        drawn = items[own[0] : own[-1]][np.repeat(long, sizes[done:stop])]
-        mixed = item_digests[drawn] ^ np.repeat(user_digests[done:stop][long], sizes[done:stop][long], axis=0)
-        priorities = stream.words(Purpose.BOUND, round, mixed)
-        cut_rows(own, items, priorities, max_items, kept[new_indptr[done] : new_indptr[stop]])
+        own, long, own_sizes = items[indptr[done] : indptr[stop]], sizes[done:stop] > max_items, sizes[done:stop]
+        drawn = np.repeat(long, own_sizes)
+        users = np.repeat(user_digests[done:stop][long], own_sizes[long], axis=0)
+        priorities = stream.words(Purpose.BOUND, round, item_digests[own[drawn]] ^ users)
+        chosen = np.empty(priorities.size, np.bool_)
+        choose_smallest(own_sizes[long], priorities, max_items, chosen)
+        stays = ~drawn
+        stays[drawn] = chosen
+        kept[new_indptr[done] : new_indptr[stop]] = own[stays]
         done = stop
     return new_indptr, kept
