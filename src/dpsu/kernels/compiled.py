@@ -10,15 +10,15 @@ F = TypeVar("F", bound=Callable[..., Any])
 A = TypeVar("A", bound=NDArray[Any])
 
 IEEE: Any = {"nogil": True, "error_model": "numpy"}
+"""No `fastmath`: the error bounds of the noise and the budget of a user's weights rest on IEEE rounding."""
+
+FROM_PYTHON: Any = {"cache": True, "no_cfunc_wrapper": True}
+"""No entry for callers in C: nobody needs it, and the first release would wait for it."""
 
 
 def kernel(function: F) -> F:
-    """Compile `function` on first use; later processes load it from the cache.
-
-    No `fastmath`: the error bounds of the noise and the budget of a user's weights rest on IEEE rounding. No entry for
-    callers in C, which nobody needs and the first release would wait for.
-    """
-    return cast(F, numba.njit(cache=True, no_cfunc_wrapper=True, **IEEE)(function))
+    """Compile `function` on first use; later processes load it from the cache."""
+    return cast(F, numba.njit(**FROM_PYTHON, **IEEE)(function))
 
 
 def inlined(function: F) -> F:

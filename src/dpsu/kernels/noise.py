@@ -69,13 +69,13 @@ FARTHEST = 5.0
 def normal_quantile(word: np.uint64) -> tuple[float, float]:
     """The normal quantile of a uniform word, and how far the bits that are still to come can move it."""
     q = (np.float64(np.int64(word ^ HALF_RANGE)) + 0.5) * WORD
-    if abs(q) <= CENTRE:
-        first, x, factor, width = 0, CENTRE * CENTRE - q * q, q, 8.0 * WORD
-    else:
+    if abs(q) > CENTRE:
         tail = (np.float64(word if word < HALF_RANGE else ~word) + 0.5) * WORD
         distance = math.sqrt(-math.log(tail))
         first, x, factor = DEGREE + 1, distance - 1.6, math.copysign(1.0, q)
         width = 2.0 * WORD / tail if distance <= FARTHEST else math.inf
+    else:
+        first, x, factor, width = 0, CENTRE * CENTRE - q * q, q, 8.0 * WORD
     above, below = 0.0, 0.0
     for k in range(first, first + DEGREE + 1):
         above = above * x + NUMERATORS[k]
