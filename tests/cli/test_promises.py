@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 from statements import statement_of
 from typer.testing import CliRunner, Result
 
@@ -14,10 +15,18 @@ import dpsu
 from dpsu.cli.app import app
 from dpsu.engines.local import LocalEngine
 from dpsu.errors import InvalidArgument, LedgerError, SourceError
-from dpsu.report.text import ledger_table, render, statement_panel
+from dpsu.report.text import ledger_table, statement_panel
 
 COLUMNS = ["--user", "u", "--item", "i"]
 RELEASE = ["release", "rows.csv", *COLUMNS, "--epsilon", "3", "--delta", "1e-7"]
+
+
+def render(part: object, width: int = 100) -> str:
+    """A rich part as plain text."""
+    console = Console(width=width, no_color=True)
+    with console.capture() as capture:
+        console.print(part)
+    return capture.get()
 
 
 def run(*arguments: str | Path) -> Result:

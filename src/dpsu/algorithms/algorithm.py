@@ -37,12 +37,12 @@ class Algorithm(ABC):
         return self
 
     def options(self) -> dict[str, Any]:
-        """The options as plain data, without those that are left to the program."""
-        values = {each.name: getattr(self, each.name) for each in fields(self)}  # type: ignore[arg-type]
+        """The options that are not at their defaults, as plain data."""
+        values = {each.name: (getattr(self, each.name), each.default) for each in fields(self)}  # type: ignore[arg-type]
         return {
             name: list(value) if isinstance(value, tuple) else value
-            for name, value in values.items()
-            if value is not None
+            for name, (value, default) in values.items()
+            if value != default
         }
 
 

@@ -10,7 +10,11 @@ from dpsu.algorithms.focused import FocusedMechanism
 from dpsu.algorithms.mechanism import Floats
 from dpsu.randomness.stream import Purpose, Stream
 
-SAMPLES = 2048
+SAMPLES = 1024
+
+SMALLEST = 1e-120
+"""Smaller values, relative to the largest, get nothing: their squares would lose digits."""
+
 PUBLIC_KEY = bytes(32)
 """Simulations need no secret: a fixed key makes plans repeatable and their curves smooth."""
 
@@ -50,6 +54,7 @@ def divided(values: Floats, cap: float) -> Floats:
         return np.where(values > 0, min(cap, 1.0), 0.0)
     top = values.max(axis=1, keepdims=True)
     values = values / np.where(top > 0, top, 1.0)
+    values = np.where(values > SMALLEST, values, 0.0)
     squares = values * values
     scale = 1 / np.sqrt(np.maximum(squares.sum(axis=1, keepdims=True), 1e-300))
     capped_before = np.zeros(scale.shape)
@@ -61,7 +66,7 @@ def divided(values: Floats, cap: float) -> Floats:
         moves = (capped > capped_before) & (rest > 0) & (left > 0)
         if not moves.any():
             return np.asarray(np.minimum(values * scale, cap), np.float64)
-        scale = np.where(moves, np.sqrt(np.maximum(left, 0) / np.where(rest > 0, rest, 1.0)), scale)
+        scale = np.where(moves, np.sqrt(np.where(moves, left, 0.0) / np.where(moves, rest, 1.0)), scale)
         capped_before = np.where(moves, capped, capped_before)
 
 
