@@ -88,7 +88,7 @@ def test_algorithms_that_are_not_private_need_consent(frame):
     how = {
         "user": "user",
         "item": "item",
-        "public": True,
+        "data_is_public": True,
         "algorithms": ["k-anonymity"],
         "runs": 1,
         **PRIVACY,

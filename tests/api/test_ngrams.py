@@ -115,8 +115,8 @@ def test_the_statement_tells_every_level() -> None:
     [
         ({"longest": 0}, "longest must be"),
         ({"method": "greedy"}, "method must be"),
-        ({"shares": (0.5, 0.5)}, "one number per level"),
-        ({"shares": (0.9, 0.9, 0.9)}, "sum to at most 1"),
+        ({"level_shares": (0.5, 0.5)}, "one number per level"),
+        ({"level_shares": (0.9, 0.9, 0.9)}, "sum to at most 1"),
         ({"max_items": (1, 2)}, "one number per level"),
     ],
 )

@@ -24,7 +24,6 @@ from statements import statement_of
 
 import dpsu
 from dpsu.algorithms.catalogue import CATALOGUE
-from dpsu.algorithms.focused import Focus
 from dpsu.outcome.statement import NOISE_SOURCE, NOT_COVERED, SCHEMA, UNIT, Statement, claims
 from dpsu.privacy.budget import Budget
 from dpsu.privacy.laplace import optimal_single
@@ -89,9 +88,9 @@ def test_true_statements_are_accepted(
 @pytest.mark.parametrize(
     ("algorithm", "options"),
     [
-        ("focused-gaussian", {"focus": Focus(rounds=1)}),
-        ("focused-gaussian", {"focus": Focus(rounds=5, cap=0.5, warmup=0.3)}),
-        ("focused-gaussian", {"focus": Focus(cap=1.0), "delta": 0.2}),
+        ("focused-gaussian", {"rounds": 1}),
+        ("focused-gaussian", {"rounds": 5, "cap": 0.5, "warmup": 0.3}),
+        ("focused-gaussian", {"cap": 1.0, "delta": 0.2}),
         ("policy-gaussian", {"alpha": 0.0, "passes": 3}),
         ("policy-laplace", {"passes": 5, "calibration": "paper"}),
         ("dp-sips", {"shares": [0.5, 0.5]}),

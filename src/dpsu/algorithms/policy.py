@@ -177,22 +177,24 @@ def _walk_with(rule: Callable[..., Any], norm: int) -> Callable[..., Any]:
     return walk
 
 
+@algorithm
 class BuiltInPolicy(Algorithm):
-    """A policy of the catalogue: users come one after the other, in `passes` passes.
+    """A policy of the catalogue: users are processed one after the other, in `passes` passes.
 
-    The cutoff is the threshold plus `alpha` noise scales. Users are divided into `parts`, which are walked alone; None
-    leaves the number to the engine.
+    The cutoff is the threshold plus `alpha` noise scales. Users are divided into `parts`, which are processed separately;
+    None leaves the number to the engine.
     """
 
     family = "policy"
     proof = "docs/policies.md"
-    alpha: float
-    passes: int
-    parts: int | None
+
+    alpha: float = DEFAULT_ALPHA
+    passes: int = 1
+    parts: int | None = None
 
     def for_engine(self, parts: int) -> "BuiltInPolicy":
         """The policy in as many parts as the engine takes, unless the caller has chosen a number."""
-        return self if self.parts is not None else replace(self, parts=parts)  # type: ignore[type-var]
+        return self if self.parts is not None else replace(self, parts=parts)
 
 
 @algorithm
@@ -209,10 +211,6 @@ class PolicyLaplace(BuiltInPolicy):
 
     name = "policy-laplace"
     summary = "ℓ1-descent: users raise their items evenly towards a cutoff"
-
-    alpha: float = DEFAULT_ALPHA
-    passes: int = 1
-    parts: int | None = None
 
     def calibrate(self, request: Request) -> Mechanism:
         """The release curve, and a cutoff in exact integers."""
@@ -246,10 +244,6 @@ class PolicyGaussian(BuiltInPolicy):
     name = "policy-gaussian"
     summary = "ℓ2-descent: users move their items straight towards a cutoff"
 
-    alpha: float = DEFAULT_ALPHA
-    passes: int = 1
-    parts: int | None = None
-
     def calibrate(self, request: Request) -> Mechanism:
         """Noise, threshold and cutoff; a user with new items always spends the whole budget."""
         how = self.alpha, self.passes, self.parts or 1
@@ -269,10 +263,6 @@ class PolicyGaussianL1(BuiltInPolicy):
     summary = "ℓ1-descent under an ℓ2 budget, as published; not private"
     proof = "docs/errata.md"
     private = False
-
-    alpha: float = DEFAULT_ALPHA
-    passes: int = 1
-    parts: int | None = None
 
     def calibrate(self, request: Request) -> Mechanism:
         """As if it were contractive, which it is not."""
