@@ -1,14 +1,11 @@
 """Choosing settings: the price of it, and that it is paid."""
 
 import math
-import re
-import subprocess
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
+from command import dpsu as command
 from example_policies import weighted_l2
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -31,7 +28,6 @@ from dpsu.randomness.stream import Stream
 from dpsu.sets.split import split_users
 from dpsu.testing import seeded
 
-ROOT = Path(__file__).parents[2]
 PRIVACY = {"epsilon": 3.0, "delta": 1e-6}
 BOUNDS = [{"max_items": 1}, {"max_items": 30}]
 WORDS = [f"word {n:02}" for n in range(30)]
@@ -260,33 +256,18 @@ def test_wrong_calls_are_refused(change, error, says):
 
 
 def test_the_command_tunes(tmp_path):
-    """The command draws real noise.
-
-    With this delta the loner's secret is released with a probability of at most 4e-13. A word has 13 holders where
-    max_items is 1 and needs 25, and where it is 30 it exceeds the threshold by 25 sigma in the first six rounds.
-    """
     lines = [f"{user},{item}" for user, items in crowd(2000).items() for item in items]
     (tmp_path / "data.csv").write_text("\n".join(["user,item", *lines]) + "\n")
-    call = [str(Path(sys.executable).parent / "dpsu")]
-    call += ["tune", "data.csv", "--user", "user", "--item", "item", "-o", "out.txt", "--epsilon", "3"]
+    call = ["tune", "data.csv", "--user", "user", "--item", "item", "-o", "out.txt", "--epsilon", "3"]
     call += ["--delta", "1e-12", "--share", "0.2", "--statement", "statement.json"]
-    refused = subprocess.run(call, cwd=tmp_path, capture_output=True, text=True, check=False)
+    refused = command(*call, cwd=tmp_path)
     assert (refused.returncode, (tmp_path / "out.txt").exists()) == (2, False)
-    assert "nothing to choose from" in refused.stderr
-    done = subprocess.run(
-        [*call, "--max-items", "1", "--max-items", "30"], cwd=tmp_path, capture_output=True, text=True
-    )
+    assert b"--max-items" in refused.stderr
+    done = command(*call, "--max-items", "1", "--max-items", "30", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "chosen: max_items 30" in done.stderr
+    assert b"max_items 30" in done.stderr
     assert (tmp_path / "out.txt").read_text().splitlines() == WORDS
     assert dpsu.verify(tmp_path / "statement.json", tmp_path / "out.txt").ok
-
-
-def test_the_snippet_of_the_page_runs():
-    snippets = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "tuning.md").read_text(), re.DOTALL)
-    for snippet in snippets:
-        exec(snippet, {})
-    assert len(snippets) == 1
 
 
 def test_two_policies_of_one_name_must_claim_the_same():

@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 import pytest
 from command import COMMAND
-from command import dpsu as command
+from command import dpsu_process as command
 
 import dpsu
 

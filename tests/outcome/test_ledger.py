@@ -313,7 +313,7 @@ def test_the_command(tmp_path: Path) -> None:
     before = target.read_bytes()
     refused = command(*release, "--epsilon", "1.8", "-o", target)
     assert refused.returncode == 1
-    assert b"LedgerError: this release would pass the cap" in refused.stderr
+    assert b"LedgerError" in refused.stderr
     assert target.read_bytes() == before
     shown = json.loads(command("ledger", "show", path, "--json").stdout)
     assert [entry["number"] for entry in shown["releases"]] == [1]
