@@ -2,6 +2,7 @@
 
 import pickle
 from collections.abc import Iterator
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -80,7 +81,11 @@ class Bench:
         }
 
 
-@pytest.fixture(params=["local", "threads", "spark"])
+ENGINES = ["local", "threads", *(["spark"] if find_spec("pyspark") else [])]
+"""PySpark is in the environment of `make test-spark` alone."""
+
+
+@pytest.fixture(params=ENGINES)
 def bench(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
     if request.param == "threads":
         sizes = {"FEWEST_PAIRS": 100, "BLOCK_PAIRS": 40, "FEWEST_ITEMS": 10, "MOST_ITEMS": 30}
