@@ -1,15 +1,11 @@
-"""`dpsu release` and the smaller commands, from their arguments to their exit code."""
+"""`dpsu release`, from its arguments to its exit code."""
 
 import json
-from importlib import metadata
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import polars as pl
 import pytest
 from command import dpsu, dpsu_process
-from example_policies import GREEDY
 
 PRIVACY = ["--epsilon", "8", "--delta", "1e-15"]
 """With `posts` and noise of a process of its own, the probability of another result is below 1e-12: at most 400 users times
@@ -139,38 +135,3 @@ def test_a_file_without_rows_gives_an_empty_output(tmp_path: Path) -> None:
     assert run.returncode == 0, run.stderr
     assert target.read_text() == "word\n"
     assert b"note" in run.stderr
-
-
-def test_version() -> None:
-    assert dpsu("--version").stdout.decode() == f"{metadata.version('dpsu')}\n"
-
-
-def test_plan_and_algorithms() -> None:
-    shown = dpsu("plan", "--epsilon", "1", "--delta", "1e-6").stdout.decode()
-    assert "1e-06" in shown
-    fields = json.loads(
-        dpsu("plan", "--epsilon", "1", "--delta", "1e-6", "--json", "--algorithm", "policy-laplace").stdout
-    )
-    assert fields["parameters"]["noise"] == "truncated laplace"
-    names = [entry["name"] for entry in json.loads(dpsu("algorithms", "--json").stdout)]
-    assert "policy-gaussian" in names
-    assert "policy-laplace" in dpsu("algorithms").stdout.decode()
-
-
-def test_demo() -> None:
-    run = dpsu("demo")
-    assert run.returncode == 0, run.stderr
-    assert b"(3, 1e-07)" in run.stdout
-
-
-@pytest.mark.parametrize(("ok", "code"), [(True, 0), (False, 1)])
-def test_check_policy_ends_with_its_verdict(monkeypatch: pytest.MonkeyPatch, ok: bool, code: int) -> None:
-    asked = []
-
-    def search(policy: Any, seconds: float) -> SimpleNamespace:
-        asked.append((policy, seconds))
-        return SimpleNamespace(ok=ok)
-
-    monkeypatch.setattr("dpsu.policies.check.check_policy", search)
-    assert dpsu("check-policy", "example_policies:GREEDY", "--seconds", "5").returncode == code
-    assert asked == [(GREEDY, 5.0)]

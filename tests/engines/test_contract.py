@@ -169,7 +169,7 @@ def test_names_are_those_of_the_released_items_in_their_type(bench: Bench) -> No
 
 def test_nulls_and_floats_are_refused_and_can_be_dropped(bench: Bench) -> None:
     frame = pl.DataFrame({"user": [1, 2, None], "item": ["a", None, "a"]})
-    with pytest.raises(NullValues, match=r"column '\w+' of .* has nulls"):
+    with pytest.raises(NullValues, match=r"'(user|item)'"):
         bench.read(frame)
     bench.read(frame, drop_nulls=True)
     with pytest.raises(UnsupportedType, match="floats"):
@@ -179,7 +179,7 @@ def test_nulls_and_floats_are_refused_and_can_be_dropped(bench: Bench) -> None:
 def test_too_many_users_are_refused(bench: Bench) -> None:
     sets = bench.read(corpus(users=50))
     bench.engine.require_users(sets, 51)
-    with pytest.raises(TooLarge, match="more than 50 users"):
+    with pytest.raises(TooLarge, match="50 users"):
         bench.engine.require_users(sets, 50)
 
 

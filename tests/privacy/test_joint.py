@@ -60,8 +60,8 @@ def test_reference_points(epsilon, delta, max_items, sigma, threshold):
 
 
 @pytest.mark.parametrize("spending", ["count", "all", "any"])
-@pytest.mark.parametrize("max_items", [1, 2, 10, 300])
-@pytest.mark.parametrize("delta", [1e-10, 1e-5, math.exp(-10), 1e-2, 0.1])
+@pytest.mark.parametrize("max_items", [1, 10, 300])
+@pytest.mark.parametrize("delta", [1e-10, 1e-5, 1e-2, 0.1])
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0, 10.0])
 def test_delta_is_kept_and_reached(epsilon, delta, max_items, spending):
     sigma, threshold = joint.calibrate(epsilon, delta, max_items, spending)
@@ -91,7 +91,7 @@ def test_delta_is_kept_in_high_precision(epsilon, delta, max_items, spending):
 )
 def test_no_other_sigma_gives_a_lower_threshold(epsilon, delta, max_items, spending):
     _, threshold = joint.calibrate(epsilon, delta, max_items, spending)
-    for rest in np.geomspace(1e-4, 0.9, 60):
+    for rest in np.geomspace(1e-4, 0.9, 30):
         sigma = gaussian.noise_scale(epsilon, delta * (1 - rest))
         assert largest_delta(epsilon, sigma, threshold * (1 - 1e-4), max_items, spending, 400) > delta
 

@@ -130,7 +130,7 @@ def test_errors_quote_no_data_on_the_driver_either(tmp_path: Path) -> None:
         raise ValueError(text)
 
     texts = on_spark(pl.DataFrame({"user": ["ann"], "text": [SECRET]}))
-    with pytest.raises(SourceError, match="the tokenizer raised ValueError") as caught:
+    with pytest.raises(SourceError, match=r"tokenizer.*ValueError") as caught:
         dpsu.release(texts, user="user", text="text", tokenizer=raises, epsilon=1.0, delta=1e-6)
     assert SECRET not in told(caught.value)
     (tmp_path / "a.csv").write_text(f"{SECRET},tea\nbob,tea\n")
@@ -147,7 +147,7 @@ def test_tables_are_dropped_after_a_failure() -> None:
     on_spark(words())
     kept = session()._jsc.getPersistentRDDs
     before = set(kept())
-    with pytest.raises(SourceError, match="a Spark task failed with KeyError"):
+    with pytest.raises(SourceError, match="KeyError"):
         weighted_on_spark(fail)
     # The table that failed to be made has no handle: it goes with the garbage.
     for _ in range(20):

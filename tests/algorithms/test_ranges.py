@@ -41,11 +41,11 @@ def is_quick(point):
 
 def test_a_sample_of_all_ranges_is_refused_or_holds():
     sample = [point for point in points(1000, seed=5) if is_quick(point)]
-    outcomes = [judged(point) for point in random.Random(5).sample(sample, 200)]
+    outcomes = [judged(point) for point in random.Random(5).sample(sample, 150)]
     _, bad = report(outcomes)
     assert not bad
     kinds = Counter(outcome.result for outcome in outcomes)
-    assert min(kinds["accepted"], kinds["refused"]) >= 20
+    assert min(kinds["accepted"], kinds["refused"]) >= 10
 
 
 @pytest.mark.parametrize(
