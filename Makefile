@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-spark test-bounds test-browser test-hostile fuzz audit docs lint format bench paper clean
+.PHONY: help demo test test-spark test-bounds test-browser test-wheel test-hostile fuzz audit docs lint format bench paper clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -30,17 +30,21 @@ $(VENV)/spark: $(VENV)/core
 	@touch $@
 
 test-spark: $(VENV)/spark  ## the Spark engine, on a session of this machine; needs Java 17
-	$(VENV)/spark-env/bin/python -m pytest -q tests/engines
+	$(VENV)/spark-env/bin/python -m pytest -q tests/engines/test_contract.py tests/engines/spark
 
 test-bounds: $(VENV)/dev  ## compiled loops with their bounds checked
 	cache=$$(mktemp -d) && NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$$cache $(BIN)/python -m pytest -n 2 -q tests/kernels tests/randomness tests/sets tests/engines/test_contract.py; status=$$?; rm -rf $$cache; exit $$status
 
-audit: $(VENV)/dev  ## attacks on Focused Gaussian, a million runs each
+audit: $(VENV)/dev  ## attacks on every family; on Focused Gaussian, a million runs each
+	$(BIN)/python -m pytest -n 2 -q tests/audit
 	$(BIN)/python -m pytest -q -s tests/audit/long_audit.py
 
 test-browser: $(VENV)/dev  ## the report in Chromium, from Debian's packages
 	command -v chromium >/dev/null || (apt-get update --quiet && apt-get install --yes --no-install-recommends chromium)
 	$(BIN)/python -m pytest -q tests/browser
+
+test-wheel: $(VENV)/dev  ## the built wheel, where nothing else is installed
+	$(BIN)/python -m pytest -q tests/wheel
 
 fuzz: $(VENV)/dev  ## ten thousand hostile inputs and calls
 	DPSU_HOSTILE=long $(BIN)/python -m pytest -n 2 -q tests/hostile/test_fuzz.py tests/verification/test_fuzz.py

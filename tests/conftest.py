@@ -11,10 +11,12 @@ from typing import Any
 
 import pytest
 from fixed_keys import REAL, keys_of, next_stream
+from mpmath import iv
 
 import dpsu.run
 from dpsu.outcome.statement import Statement
 from dpsu.randomness.stream import Stream
+from dpsu.verification import focused
 from dpsu.verification.verify import verify
 
 EXPLORES = os.environ.get("DPSU_HOSTILE") == "long"
@@ -88,11 +90,26 @@ class Stated:
         return [str(found) for found in map(verify, new) if not found.ok]
 
 
+def remembered(focused_new: Callable[..., bool]) -> Callable[..., bool]:
+    """The same function, which works once for the same arguments and precision."""
+    results: dict[Any, bool] = {}
+
+    def same(parameters: Any, items: Any, limit: Any) -> bool:
+        key = iv.prec, repr((parameters, items)), limit
+        if key not in results:
+            results[key] = focused_new(parameters, items, limit)
+        return results[key]
+
+    return same
+
+
 @pytest.fixture(scope="session")
 def stated() -> Iterator[Stated]:
     record = Stated()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(dpsu.run, "present", record.watch(dpsu.run.present))
+        # What takes longest in a verification; statements that differ elsewhere share it.
+        patch.setattr(focused, "focused_new", remembered(focused.focused_new))
         yield record
 
 

@@ -58,7 +58,10 @@ def test_numbers_of_the_page_are_those_of_the_results(output: Path, tmp_path: Pa
     results = results_in(output)
     results["noise"]["timings"]["dpsu, 1 core"]["median"] = results["noise"]["draws"] / 123e6
     write_page(tmp_path, results)
-    assert "| dpsu, 1 core               |              123 |" in (tmp_path / "performance.md").read_text()
+    rows = [
+        [*map(str.strip, line.split("|"))] for line in (tmp_path / "performance.md").read_text().splitlines()
+    ]
+    assert ["", "dpsu, 1 core", "123"] in [row[:3] for row in rows]
 
 
 @pytest.mark.parametrize(("seconds", "met"), [(0.79, "yes"), (0.81, "**no**")])
@@ -155,4 +158,6 @@ def test_stolen_time_is_what_the_kernel_counts(monkeypatch: pytest.MonkeyPatch, 
 
 def test_tables_are_markdown() -> None:
     table = Table(("", "s"), [("a", digits(0.01234)), ("b", digits(12345.6))])
-    assert table.markdown() == "|     |      s |\n| --- | -----: |\n| a   | 0.0123 |\n| b   | 12 346 |"
+    rows = [[*map(str.strip, line.split("|"))] for line in table.markdown().splitlines()]
+    assert [rows[0], *rows[2:]] == [["", "", "s", ""], ["", "a", "0.0123", ""], ["", "b", "12 346", ""]]
+    assert set("".join(rows[1])) == {"-", ":"}

@@ -31,7 +31,7 @@ def test_words_are_lower_case_without_addresses_and_empty_texts_give_none():
 
 
 def test_an_unknown_corpus_is_named_with_those_there_are():
-    with pytest.raises(InvalidArgument, match=r"arxiv_titles_small.*Did you mean 'shakespeare_speakers'"):
+    with pytest.raises(InvalidArgument, match=r"arxiv_titles_small.*'shakespeare_speakers'"):
         datasets.load("shakespeare_speaker")
 
 
@@ -69,5 +69,5 @@ def test_reddit_like_is_a_function_of_its_seed():
     assert small.equals(datasets.reddit_like(users=50, seed=7))
     assert not small.equals(datasets.reddit_like(users=50, seed=8))
     assert datasets.reddit_like(users=0).height == 0
-    with pytest.raises(InvalidArgument, match="at least 0"):
+    with pytest.raises(InvalidArgument, match="users"):
         datasets.reddit_like(users=-1)

@@ -17,8 +17,8 @@ DATA = {n: ["to be or not to be"] for n in range(USERS)}
 PRIVACY: dict[str, Any] = {"epsilon": 3.0, "delta": 1e-6}
 
 CALLS = {
-    "release": lambda source, **how: dpsu.release(source, text=True, **PRIVACY, **how),
-    "ngrams": lambda source, **how: dpsu.ngrams(source, **PRIVACY, **how),
+    "release": lambda source, **how: dpsu.release(source, text=True, max_items=5, **PRIVACY, **how),
+    "ngrams": lambda source, **how: dpsu.ngrams(source, max_items=5, **PRIVACY, **how),
     "tune": lambda source, **how: dpsu.tune(
         source, text=True, settings=[{"max_items": 2}, {"max_items": 5}], **PRIVACY, **how
     ),

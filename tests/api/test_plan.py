@@ -70,7 +70,7 @@ def test_thinning_by_max_items_lowers_the_chance() -> None:
 @pytest.mark.parametrize("algorithm", PRIVATE)
 def test_plans_print_and_serialise(algorithm: str) -> None:
     plan = plan_of(algorithm)
-    assert "chance that an item is released" in str(plan)
+    assert algorithm in str(plan)
     fields = json.loads(plan.to_json())
     assert fields["algorithm"] == algorithm
     assert fields["chance"][0]["users"] >= 1

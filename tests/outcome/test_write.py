@@ -85,7 +85,7 @@ def test_wrong_targets_are_refused_early(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="no folder"):
         check_writable(tmp_path / "nowhere" / "out.csv")
     (tmp_path / "taken.csv").mkdir()
-    with pytest.raises(OutputError, match="is a folder"):
+    with pytest.raises(OutputError, match="folder"):
         check_writable(tmp_path / "taken.csv")
     two = pl.DataFrame({"a": [1], "b": [2]})
     with pytest.raises(InvalidArgument, match="one column"):

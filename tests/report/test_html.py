@@ -107,7 +107,9 @@ def test_delta_is_not_the_chance_that_the_bound_fails() -> None:
 
 def test_levels_have_a_page() -> None:
     texts = {n: ["a b c"] for n in range(400)}
-    made = dpsu.ngrams(texts, epsilon=4.0, delta=1e-6, longest=2, title="Phrases <of> all").statement
+    made = dpsu.ngrams(
+        texts, epsilon=4.0, delta=1e-6, longest=2, max_items=5, title="Phrases <of> all"
+    ).statement
     assert made is not None
     assert plan_of(made) is None
     shown = page(made, released=3)
@@ -122,7 +124,14 @@ def test_levels_have_a_page() -> None:
 def test_the_page_says_what_the_release_is_about() -> None:
     frame = pl.DataFrame({"author": range(400), "word": ["a"] * 400})
     made = dpsu.release(
-        frame, user="author", item="word", epsilon=2.0, delta=1e-6, note="a note", check_user=False
+        frame,
+        user="author",
+        item="word",
+        epsilon=2.0,
+        delta=1e-6,
+        max_items=5,
+        note="a note",
+        check_user=False,
     ).statement
     assert made is not None
     assert made.date

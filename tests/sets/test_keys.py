@@ -50,7 +50,7 @@ keys = st.one_of(
 
 
 @given(keys.flatmap(lambda user: keys.flatmap(lambda item: st.lists(st.tuples(user, item), max_size=60))))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_sets_are_those_of_a_dictionary(pairs):
     sets = read_sets([(user, [item]) for user, item in pairs], stream=STREAM)
     assert decoded(sets) == by_dictionary((user, (item,)) for user, item in pairs)
@@ -68,7 +68,7 @@ def test_sets_are_those_of_a_dictionary(pairs):
         st.tuples(st.integers(0, 5), st.sampled_from("abc"), st.integers(0, 3), st.booleans()), max_size=40
     )
 )
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_composite_keys_are_tuples(rows):
     schema = {"user": pl.Int64, "a": pl.String, "b": pl.Int16, "c": pl.Boolean}
     frame = pl.DataFrame(rows, schema=schema, orient="row")
@@ -228,14 +228,14 @@ def test_views_outlive_what_they_were_taken_from():
 
 def test_colliding_hashes_never_merge_two_items(monkeypatch):
     """The first seeds hash by length alone; each collision must be seen and cured by another seed."""
-    honest = encode.TextColumn._hash
+    honest = pl.Series.hash
     calls = []
 
-    def weak(self, text):
-        calls.append(self._seed)
-        return text.bin.size().cast(pl.UInt64).to_numpy() if self._seed < 12 else honest(self, text)
+    def weak(text, seed):
+        calls.append(seed)
+        return text.bin.size().cast(pl.UInt64) if seed < 12 else honest(text, seed)
 
-    monkeypatch.setattr(encode.TextColumn, "_hash", weak)
+    monkeypatch.setattr(pl.Series, "hash", weak)
     column = encode.TextColumn(pl.String(), seed=10)
     long = {name: name * 13 for name in ("a", "b", "c", "d")} | {"bb": "b" * 14, "dd": "d" * 14}
     first, second = ["a", "bb", "x", "a"], ["bb", "c", "dd", "x", "b", "y"]
@@ -317,7 +317,7 @@ def test_bytes_that_are_no_text_trouble_nobody_until_they_come_out(name):
     sets = read_sets(items, user="user", item="item", stream=STREAM)
     (tea,) = np.flatnonzero(np.bincount(sets.items) == 2)
     assert sets.names.decode([tea]).rows() == [("tea",)]
-    with pytest.raises(SourceError, match="'item' is not text") as error:
+    with pytest.raises(SourceError, match="'item'") as error:
         sets.names.decode([1 - tea])
     assert "xff" not in str(error.value)
 

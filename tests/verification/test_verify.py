@@ -251,9 +251,9 @@ def test_no_file_no_verdict(saved: Path) -> None:
 
 
 def test_files_that_cannot_be_read_are_errors(saved: Path) -> None:
-    with pytest.raises(dpsu.errors.SourceError, match="cannot read"):
+    with pytest.raises(dpsu.errors.SourceError, match=r"nothing\.json"):
         verify(saved / "nothing.json")
-    with pytest.raises(dpsu.errors.SourceError, match="cannot read"):
+    with pytest.raises(dpsu.errors.SourceError, match=r"nothing\.csv"):
         verify(saved / "statement.json", saved / "nothing.csv")
 
 
@@ -261,7 +261,7 @@ def test_files_that_cannot_be_read_are_errors(saved: Path) -> None:
 def test_what_is_no_statement_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "statement.json"
     path.write_text(text)
-    with pytest.raises(dpsu.errors.SourceError, match="is not a statement"):
+    with pytest.raises(dpsu.errors.SourceError, match=r"statement\.json"):
         verify(path)
 
 

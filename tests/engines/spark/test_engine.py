@@ -30,7 +30,6 @@ pytestmark = pytest.mark.filterwarnings(
     "ignore::ResourceWarning", "ignore::FutureWarning", "ignore::DeprecationWarning"
 )
 
-DATA = Path(__file__).parents[3].parent / "shared" / "data"
 ALGORITHMS = (
     dpsu.FocusedGaussian(rounds=4),
     dpsu.CountGaussian(),
@@ -84,16 +83,22 @@ def test_spark_releases_what_this_machine_does(algorithm: str) -> None:
     assert spark.statement == local.statement
 
 
-@pytest.mark.parametrize("name", ["reddit_like", "debian_depends", "arxiv_titles_small"])
-def test_real_data_gives_the_same_release(name: str) -> None:
-    if not (DATA / f"{name}.parquet").exists():
-        pytest.skip(f"{name}.parquet is not beside the checkout")
-    frame = pl.read_parquet(DATA / f"{name}.parquet")
-    user = frame.columns[0]
-    some = frame[user].hash(0) % (20 if name == "reddit_like" else 4) == 0
+def corpus_of(name: str) -> pl.DataFrame:
+    """Part of a corpus that comes with the package; Spark has no unsigned numbers."""
+    if name == "arxiv_titles_small":
+        frame = dpsu.datasets.load(name).filter(pl.col("author") % 4 == 0)
+    else:
+        frame = dpsu.datasets.reddit_like(users=5_000)
+    return frame.with_columns(pl.col(pl.UInt32).cast(pl.Int64))
+
+
+@pytest.mark.parametrize("name", ["reddit_like", "arxiv_titles_small"])
+def test_corpora_give_the_same_release(name: str) -> None:
+    frame = corpus_of(name)
     columns = {"text": "text", "ngrams": (1, 2)} if "text" in frame.columns else {"item": "item"}
-    frame = frame.filter(some).with_columns(pl.col(pl.UInt32).cast(pl.Int64))
-    local, spark = both(frame, user=user, **columns, max_items=50, algorithm=dpsu.FocusedGaussian(rounds=3))
+    local, spark = both(
+        frame, user=frame.columns[0], **columns, max_items=50, algorithm=dpsu.FocusedGaussian(rounds=3)
+    )
     assert spark.items == local.items
     assert len(local) > 50
 
@@ -123,7 +128,7 @@ def test_errors_quote_no_data_on_the_driver_either(tmp_path: Path) -> None:
         raise ValueError(text)
 
     texts = on_spark(pl.DataFrame({"user": ["ann"], "text": [SECRET]}))
-    with pytest.raises(SourceError, match="the tokenizer raised ValueError") as caught:
+    with pytest.raises(SourceError, match=r"tokenizer.*ValueError") as caught:
         dpsu.release(texts, user="user", text="text", tokenizer=raises, epsilon=1.0, delta=1e-6)
     assert SECRET not in told(caught.value)
     (tmp_path / "a.csv").write_text(f"{SECRET},tea\nbob,tea\n")
@@ -140,7 +145,7 @@ def test_tables_are_dropped_after_a_failure() -> None:
     on_spark(words())
     kept = session()._jsc.getPersistentRDDs
     before = set(kept())
-    with pytest.raises(SourceError, match="a Spark task failed with KeyError"):
+    with pytest.raises(SourceError, match="KeyError"):
         weighted_on_spark(fail)
     # The table that failed to be made has no handle: it goes with the garbage.
     for _ in range(20):

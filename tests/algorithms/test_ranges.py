@@ -34,17 +34,18 @@ def verification_of(algorithm, *privacy, **options):
 
 
 def is_quick(point):
-    """Larger sets and more rounds take seconds to verify."""
-    return point.max_items <= 300 and point.options.get("rounds", 20) <= 20
+    """Larger sets, more rounds and more passes take seconds; `python -m experiments.edges` takes them all."""
+    rounds, passes = point.options.get("rounds", 20), point.options.get("passes", 1)
+    return point.max_items <= 100 and rounds <= 20 and passes <= 100
 
 
 def test_a_sample_of_all_ranges_is_refused_or_holds():
     sample = [point for point in points(1000, seed=5) if is_quick(point)]
-    outcomes = [judged(point) for point in random.Random(5).sample(sample, 220)]
+    outcomes = [judged(point) for point in random.Random(5).sample(sample, 150)]
     _, bad = report(outcomes)
     assert not bad
     kinds = Counter(outcome.result for outcome in outcomes)
-    assert min(kinds["accepted"], kinds["refused"]) >= 20
+    assert min(kinds["accepted"], kinds["refused"]) >= 10
 
 
 @pytest.mark.parametrize(

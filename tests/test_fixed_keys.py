@@ -26,7 +26,7 @@ def test_keys_are_those_of_the_test(request: pytest.FixtureRequest, shared: byte
 
 
 def test_a_fixture_that_tests_share_has_its_own(shared: bytes) -> None:
-    with keys_of("tests/helpers/test_fixed_keys.py::shared 0"):
+    with keys_of("tests/test_fixed_keys.py::shared 0"):
         assert keys(1) == [shared]
 
 

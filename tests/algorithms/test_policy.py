@@ -50,7 +50,7 @@ def test_a_policy_that_overspends_is_stopped() -> None:
     def spendthrift(weights, cutoff):
         return np.ones(weights.size)
 
-    with pytest.raises(ValueError, match="more than one budget"):
+    with pytest.raises(ValueError, match="budget"):
         dpsu.release(DATA, **PRIVACY, algorithm=dpsu.Policy(update=spendthrift, norm=2))
 
 
@@ -58,14 +58,14 @@ def test_a_policy_that_forgets_an_item_is_stopped() -> None:
     def forgetful(weights, cutoff):
         return np.zeros(weights.size - 1)
 
-    with pytest.raises(ValueError, match="an increment for every weight"):
+    with pytest.raises(ValueError, match="increment"):
         dpsu.release(DATA, **PRIVACY, algorithm=dpsu.Policy(update=forgetful, norm=1))
 
 
 def test_wrong_claims_are_refused() -> None:
-    with pytest.raises(InvalidArgument, match="norm must be 1 or 2"):
+    with pytest.raises(InvalidArgument, match="norm"):
         dpsu.Policy(update=l2_descent, norm=3)  # type: ignore[arg-type]
-    with pytest.raises(InvalidArgument, match="update must be a function"):
+    with pytest.raises(InvalidArgument, match="update"):
         dpsu.Policy(update=3, norm=1)  # type: ignore[arg-type]
     with pytest.raises(InvalidArgument, match="passes"):
         dpsu.Policy(update=l2_descent, norm=2, passes=2)  # type: ignore[call-arg]
