@@ -87,5 +87,5 @@ def test_a_release_compiles_each_loop_for_one_kind_of_arguments(tmp_path: Path) 
     run = [sys.executable, "-c", FIRST_RELEASE]
     subprocess.run(run, check=True, env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)})
     compiled = [path.name.split("-")[0] for path in tmp_path.rglob("*.nbc")]
-    assert len(compiled) > 8
+    assert len(compiled) >= 8
     assert len(set(compiled)) == len(compiled)

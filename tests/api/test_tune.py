@@ -100,7 +100,7 @@ def test_claims_of_all_settings_are_in_the_statement():
     [
         ({"settings": []}, InvalidArgument, "settings"),
         ({"settings": {"max_items": 3}}, InvalidArgument, "settings"),
-        ({"settings": [{"max_item": 3}]}, InvalidArgument, "no option 'max_item'"),
+        ({"settings": [{"max_item": 3}]}, InvalidArgument, "'max_items'"),
         ({"settings": [{"algorithm": "policy-gaussian-l1"}]}, NotPrivate, "cannot be a setting"),
         (
             {"settings": [{"algorithm": "count-laplace"}], "method": "selection"},
