@@ -2,7 +2,17 @@
 
 import polars as pl
 
-from dpsu.algorithms import count, dp_sips, focused, k_anonymity, mad, optimal_single, policy, weighted
+from dpsu.algorithms import (
+    count,
+    dp_sips,
+    focused,
+    k_anonymity,
+    mad,
+    optimal_single,
+    ordered,
+    policy,
+    weighted,
+)
 from dpsu.algorithms.mechanism import Algorithm, Mechanism
 from dpsu.algorithms.policy import Policy, calibrate_own
 from dpsu.algorithms.request import Request
@@ -11,7 +21,7 @@ from dpsu.hints import did_you_mean
 
 CATALOGUE: dict[str, Algorithm] = {
     algorithm.name: algorithm
-    for family in (count, weighted, policy, focused, dp_sips, mad, optimal_single, k_anonymity)
+    for family in (count, weighted, policy, ordered, focused, dp_sips, mad, optimal_single, k_anonymity)
     for algorithm in family.ALGORITHMS
 }
 

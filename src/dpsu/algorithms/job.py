@@ -31,7 +31,8 @@ OWN_POLICY = "own-policy"
 class Promise:
     """What a run spends: public, and fixed before any data is read.
 
-    `policies` are the caller's own policies by name, each with its `norm` and `symmetric`.
+    `policies` are the caller's own policies by name, each with its `norm` and `symmetric`; `lists` are those that the
+    algorithm itself uses, by name, as the statement describes them.
     """
 
     kind: Kind
@@ -44,6 +45,7 @@ class Promise:
     budget: Budget | None
     proof: str
     policies: Mapping[str, Any] = field(default_factory=dict)
+    lists: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,12 @@ class SingleJob(Job):
             self._mechanism, self._counting = share_with_counts(entry, request, counting)
         self.promise = promise_of(entry, self._mechanism, self._counting)
 
+    def read(self, engine: Engine, source: "Source", lists: "Listed", stream: Stream) -> Any:
+        """The user sets, which the mechanism's own lists must fit as well."""
+        sets = super().read(engine, source, lists, stream)
+        self._mechanism.require_fit(engine, sets, stream)
+        return sets
+
     def select(self, engine: Engine, sets: Any, lists: "Listed", stream: Stream, tell: Tell) -> Chosen:
         """Leave listed items out, select, count, name."""
         tell("weighing and deciding")
@@ -137,6 +145,7 @@ def promise_of(entry: Algorithm, mechanism: Mechanism, counting: Counting | None
         budget=budget,
         proof=entry.proof,
         policies=policies,
+        lists=mechanism.lists(),
     )
 
 

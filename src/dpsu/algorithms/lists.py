@@ -28,21 +28,25 @@ def canonical(rows: list[list[list[str]]]) -> bytes:
     """What the digest of a list is taken of.
 
     A JSON array in UTF-8, without spaces and with no character escaped that need not be. Its elements are the distinct
-    items in ascending order. An item is an array with a pair [type, value] for each column, such as
-    [["string","fr"],["integer","7"]].
+    items, in ascending order unless their order is what the list is for. An item is an array with a pair [type, value]
+    for each column, such as [["string","fr"],["integer","7"]].
     """
     return json.dumps(rows, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def sorted_rows(frame: pl.DataFrame | None) -> list[list[list[str]]]:
-    """The distinct items as pairs of type and value; entries with a null are none."""
+def distinct_rows(frame: pl.DataFrame | None) -> list[list[list[str]]]:
+    """The distinct items, in the order of the list, as pairs of type and value; entries with a null are none."""
     if frame is None:
         return []
     kinds = [_kind(dtype) for dtype in frame.dtypes]
     values = (column.to_list() for column in map(_text, frame.drop_nulls()))
-    return [
-        [[*pair] for pair in zip(kinds, row, strict=True)] for row in sorted(set(zip(*values, strict=True)))
-    ]
+    distinct = dict.fromkeys(zip(*values, strict=True))
+    return [[[*pair] for pair in zip(kinds, row, strict=True)] for row in distinct]
+
+
+def sorted_rows(frame: pl.DataFrame | None) -> list[list[list[str]]]:
+    """The same in ascending order of the values."""
+    return sorted(distinct_rows(frame))
 
 
 def _kind(dtype: pl.DataType) -> str:

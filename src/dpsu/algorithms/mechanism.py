@@ -48,6 +48,14 @@ class Mechanism(ABC):
         """The pair that composes as Gaussian DP, or None for the ℓ1 family, which carries (epsilon, delta)."""
         return None
 
+    def lists(self) -> dict[str, Any]:
+        """The lengths and digests of the caller's lists that the algorithm uses, by name: the promise rests on them."""
+        return {}
+
+    def require_fit(self, engine: Engine, sets: Any, stream: Stream) -> None:
+        """Refuse lists that do not fit the data, before any privacy is spent."""
+        return
+
 
 @dataclass(frozen=True)
 class Algorithm:

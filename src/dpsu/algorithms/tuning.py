@@ -17,6 +17,7 @@ from dpsu.algorithms.catalogue import DEFAULT, calibrate, find
 from dpsu.algorithms.holders import Counting, CountingTerms, share_with_counts
 from dpsu.algorithms.job import Chosen, Job, Promise, Tell, promise_of
 from dpsu.algorithms.mechanism import Algorithm, Mechanism
+from dpsu.algorithms.ordered import ORDER
 from dpsu.algorithms.public_items import Listed
 from dpsu.algorithms.request import DEFAULT_MAX_ITEMS, Request
 from dpsu.engines.contract import Engine
@@ -54,6 +55,10 @@ class Candidate:
         if not entry.private:
             raise NotPrivate(
                 f"{entry.name} is not differentially private ({entry.proof}), so it cannot be a setting to choose from."
+            )
+        if ORDER in setting:
+            raise InvalidArgument(
+                f"{ORDER} cannot be part of a setting to choose from: settings are plain values."
             )
         return cls(dict(setting), entry)
 

@@ -71,6 +71,9 @@ Passes = Annotated[
     int | None, typer.Option(help="Policies: go over the users this often, with divided budget.")
 ]
 Parts = Annotated[int | None, typer.Option(help="Policies: divide the users into this many parts; public.")]
+Order = Annotated[
+    Path | None, typer.Option(help="ordered-laplace: public items to fill first, in this order; one a line.")
+]
 K = Annotated[int | None, typer.Option("--k", help="k-anonymity: users that must hold an item.")]
 Output = Annotated[
     str,

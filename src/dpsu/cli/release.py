@@ -23,6 +23,7 @@ from dpsu.cli.options import (
     NoCheckUser,
     NoStatement,
     Note,
+    Order,
     Output,
     Parts,
     Passes,
@@ -65,6 +66,7 @@ def release(
     alpha: Alpha = None,
     passes: Passes = None,
     parts: Parts = None,
+    order: Order = None,
     k: K = None,
     format: Format = None,
     drop_nulls: DropNulls = False,
@@ -97,9 +99,9 @@ def release(
 
     dpsu release posts.parquet --user author --item word --epsilon 1 --delta 1e-7 -o words.parquet
     """
-    options = given(alpha=alpha, passes=passes, parts=parts, k=k)
+    options = given(alpha=alpha, passes=passes, parts=parts, order=order, k=k)
     outputs = Outputs.of(output, statement, no_statement, report)
-    used = {"--ledger": ledger, "--public-items": public_items, "--exclude": exclude}
+    used = {"--ledger": ledger, "--public-items": public_items, "--exclude": exclude, "--order": order}
     outputs.check(files, used, counts=counts)
     with stages(quiet or as_json) as progress, notes(quiet):
         result = dpsu.release(

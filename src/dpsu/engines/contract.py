@@ -42,7 +42,9 @@ class Rule:
 class Walk:
     """A policy: users one after the other, each looking at the exact weights that those before have left.
 
-    Users are divided into `parts` by a keyed hash, each part is walked alone, and the weights are added up.
+    Users are divided into `parts` by a keyed hash, each part is walked alone, and the weights are added up. They come in
+    a random order, or those with the smallest sets first and in random order among sets of one size (`small_first`). A
+    user's items come in the order of their digests; those with the digests `first` come before them, in that order.
     """
 
     kernel: Kernel
@@ -52,6 +54,8 @@ class Walk:
     dtype: type[np.generic]
     unit: float
     parts: int = 1
+    small_first: bool = False
+    first: Digests | None = None
 
 
 class Engine(Protocol):
@@ -103,7 +107,7 @@ class Engine(Protocol):
         """The items with the column `total`: the sum of what users give under `rule`."""
 
     def walk(self, rows: Any, items: Any, walk: Walk, stream: Stream) -> Any:
-        """The items with the column `total`: the weights after users in random order followed the policy."""
+        """The items with the column `total`: the weights after users in the walk's order followed the policy."""
 
     def update(self, items: Any, step: Step) -> Any:
         """The items with the columns that `step` changes or adds."""

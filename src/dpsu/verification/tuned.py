@@ -33,6 +33,7 @@ DEFAULTS = {"calibration": "exact", "max_items": 300}
 OPTIONS = {
     "policy-laplace": ("alpha", "passes", "parts"),
     "policy-gaussian": ("alpha", "passes", "parts"),
+    "ordered-laplace": ("alpha", "parts"),
     "own-policy": ("alpha",),
     "dp-sips": ("shares",),
     "mad": ("d_max", "beta"),
@@ -120,6 +121,7 @@ def _is_of(stated: Fields, setting: Any) -> bool:
     plain = all(isinstance(value, str) or is_number(value) for value in setting.values())
     return (
         plain
+        and parameters.get("item_order", "keyed") == "keyed"
         and setting["algorithm"] == (parameters["policy"] if own else stated["algorithm"])
         and all(stated[name] == setting.get(name, default) for name, default in DEFAULTS.items())
         and all(parameters[name] == setting[name] for name in EQUAL if name in setting)

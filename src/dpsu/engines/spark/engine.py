@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
+import polars as pl
 
 from dpsu.engines.contract import Rule, Step, Walk
 from dpsu.engines.spark import parts as workers
@@ -136,9 +137,9 @@ class SparkEngine:
         """Not on Spark."""
         raise InvalidArgument("n-grams in levels run on the local engine; pass source.toArrow().")
 
-    def item_types(self, sets: Sets) -> NoReturn:
-        """Not on Spark: only lists ask for types."""
-        raise InvalidArgument(LOCAL_ONLY)
+    def item_types(self, sets: Sets) -> pl.Schema:
+        """The columns that name an item, and their types."""
+        return workers.as_frame(self._session.createDataFrame([], sets.item).toArrow()).schema
 
     def leave_out(self, sets: Sets, digests: Digests) -> NoReturn:
         """Not on Spark."""
