@@ -27,6 +27,7 @@ ALGORITHMS = [
     "weighted-gaussian",
     "policy-laplace",
     "policy-gaussian",
+    "ordered-laplace",
 ]
 
 

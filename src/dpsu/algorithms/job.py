@@ -100,13 +100,14 @@ class SingleJob(Job):
     def read(self, engine: Engine, source: "Source", lists: "Listed", stream: Stream) -> Any:
         """The user sets, which the mechanism's own lists must fit as well."""
         sets = super().read(engine, source, lists, stream)
-        self._mechanism.require_fit(engine, sets, stream)
+        self._mechanism.fitted(engine, sets, stream)
         return sets
 
     def select(self, engine: Engine, sets: Any, lists: "Listed", stream: Stream, tell: Tell) -> Chosen:
         """Leave listed items out, select, count, name."""
         tell("weighing and deciding")
-        items = self._mechanism.select(engine, lists.leave_out(engine, sets, stream), stream)
+        mechanism = self._mechanism.fitted(engine, sets, stream)
+        items = mechanism.select(engine, lists.leave_out(engine, sets, stream), stream)
         tell("decoding")
         names = lists.names(engine, sets, items, self._counting, stream)
         counting = self._counting

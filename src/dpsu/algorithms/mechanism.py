@@ -52,9 +52,9 @@ class Mechanism(ABC):
         """The lengths and digests of the caller's lists that the algorithm uses, by name: the promise rests on them."""
         return {}
 
-    def require_fit(self, engine: Engine, sets: Any, stream: Stream) -> None:
-        """Refuse lists that do not fit the data, before any privacy is spent."""
-        return
+    def fitted(self, engine: Engine, sets: Any, stream: Stream) -> "Mechanism":
+        """The mechanism with its lists as items of the sets that were read with this stream; others are refused."""
+        return self
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,6 @@ from dpsu.errors import InvalidArgument
 from dpsu.kernels.descent import fill_in_order
 from dpsu.kernels.weights import ONE
 from dpsu.randomness.stream import Stream
-from dpsu.sets.user_sets import Digests
 from dpsu.sources.discreet import discreet
 
 ORDER = "order"
@@ -47,11 +46,11 @@ class OrderedLaplace(Mechanism):
     listed: pl.DataFrame | None = None
 
     def select(self, engine: Engine, sets: Any, stream: Stream) -> Any:
-        """Bound, walk, decide."""
-        walk = replace(self.walk, first=self._first(engine, sets, stream))
+        """Bound, walk, decide; a public order must have been `fitted` to the sets that were read."""
+        assert self.listed is None or self.walk.first is not None
         rows = engine.bound(sets, self.request.max_items, stream)
-        items = engine.walk(rows, engine.items(sets), walk, stream)
-        return engine.update(items, self.selection.step(stream, walk.unit))
+        items = engine.walk(rows, engine.items(sets), self.walk, stream)
+        return engine.update(items, self.selection.step(stream, self.walk.unit))
 
     def chance(self, holders: NDArray[np.int64], set_size: int) -> Floats:
         """For holders who share all their items: they fill as many as they can, and any of them may come first."""
@@ -86,14 +85,12 @@ class OrderedLaplace(Mechanism):
         rows = distinct_rows(self.listed)
         return {ORDER: {"count": len(rows), "sha256": hashlib.sha256(canonical(rows)).hexdigest()}}
 
-    def require_fit(self, engine: Engine, sets: Any, stream: Stream) -> None:
-        """Refuse an order whose entries are not of the types of the data's items."""
-        self._first(engine, sets, stream)
-
-    def _first(self, engine: Engine, sets: Any, stream: Stream) -> Digests | None:
+    def fitted(self, engine: Engine, sets: Any, stream: Stream) -> "OrderedLaplace":
+        """The mechanism with the digests of its public order."""
         if self.listed is None:
-            return None
-        return digests_of(typed(self.listed, engine.item_types(sets), ORDER), stream)
+            return self
+        first = digests_of(typed(self.listed, engine.item_types(sets), ORDER), stream)
+        return replace(self, walk=replace(self.walk, first=first))
 
 
 def _ordered_laplace(request: Request) -> Mechanism:

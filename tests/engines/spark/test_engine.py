@@ -42,6 +42,7 @@ ALGORITHMS: dict[str, dict[str, Any]] = {
     "mad2r": {},
     "policy-gaussian": {"parts": 8},
     "policy-laplace": {"parts": 3},
+    "ordered-laplace": {"parts": 3, "order": [f"word{n}" for n in range(40, 0, -1)]},
 }
 
 
