@@ -7,6 +7,7 @@ policies a run counts the expected number of items, the sum of the chances behin
 """
 
 import argparse
+import math
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import product
@@ -33,7 +34,7 @@ EPSILONS = (1.0, 3.0, 10.0)
 SHAPES = [(1, 1.0), (2, 1.0), (4, 1.0), (4, 0.8), (8, 1.0), (16, 1.0)]
 """Items per user and the exponent of Zipf's law."""
 
-JUST_ENOUGH = 1.3
+JUST_ENOUGH = 1.0
 """In cutoffs: items with more holders than this are worth to be filled first, the rarest of them before all others."""
 
 RIVALS = ("policy-laplace", "ordered-laplace", "focused-gaussian")
@@ -106,12 +107,18 @@ def corpora(sizes: Iterable[tuple[int, float]] = SHAPES) -> dict[str, Draw]:
 
 
 def table(header: list[str], rows: Iterable[tuple[str, list[float]]]) -> Iterator[str]:
-    """Markdown; whole numbers from 10 on."""
+    """Markdown; whole numbers from 10 on, and nothing for NaN."""
     yield f"| {' | '.join(header)} |"
     yield "|---|" + "---:|" * (len(header) - 1)
     for name, found in rows:
-        told = (f"{value:,.0f}".replace(",", " ") if value >= 10 else f"{value:.3f}" for value in found)
-        yield f"| {name} | {' | '.join(told)} |"
+        yield f"| {name} | {' | '.join(map(in_figures, found))} |"
+
+
+def in_figures(value: float) -> str:
+    """A number of items, or a ratio."""
+    if math.isnan(value):
+        return ""
+    return f"{value:,.0f}".replace(",", " ") if value >= 10 else f"{value:.3f}"
 
 
 def shapes(runs: int) -> Iterator[str]:
@@ -140,7 +147,7 @@ def orders(runs: int) -> Iterator[str]:
                 draw, runs, 3.0, lambda seed, m, d=draw: just_enough_first(d(SAMPLE + seed), m)
             )
             true = mean_in_order(draw, runs, 3.0, lambda seed, m, d=draw: just_enough_first(d(seed), m))
-            yield name, [keyed, popular, 0.0 if name == "Debian" else sample, true]
+            yield name, [keyed, popular, math.nan if name == "Debian" else sample, true]
 
     return table(["data", "keyed", "true, popular first", "of a sample", "true, just enough first"], rows())
 
@@ -157,7 +164,7 @@ def options(runs: int) -> Iterator[str]:
 
 VARIANTS: dict[str, dict[str, Any]] = {
     **{f"alpha {alpha:g}": {"alpha": alpha} for alpha in (1.0, 2.0, 3.0, 4.0, 6.0)},
-    **{f"{parts} parts": {"parts": parts} for parts in (8, 32)},
+    **{f"{parts} parts": {"parts": parts} for parts in (4, 8, 32)},
     **{f"max_items {items}": {"max_items": items} for items in (3, 10, 30, 1000)},
 }
 

@@ -175,7 +175,7 @@ def test_the_papers_threshold_allows_one_item_a_whole_budget():
     ("privacy", "options"),
     [
         ((1e-6, 1e-6), {"alpha": 1e6}),
-        ((3.3e-4, 1e-6), {"alpha": 1e6, "parts": 5}),
+        ((2.32883e-4, 1e-6), {"alpha": 1e6, "parts": 1000}),
         ((1e-5, 1e-9), {"alpha": 1e5}),
     ],
 )

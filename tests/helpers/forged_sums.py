@@ -30,7 +30,7 @@ def _cutoff_of(alpha: float) -> Change:
         stated = fields[P]
         scale = stated.get("sigma", stated.get("scale"))
         full = stated["threshold"] + alpha * scale
-        stated["alpha"], stated["cutoff"] = alpha, max(min(full, 1.5 * full / stated["parts"]), 1.0)
+        stated["alpha"], stated["cutoff"] = alpha, full
         if "scale" in stated:
             stated["cutoff"] = math.ceil(stated["cutoff"] * 2**30) / 2**30
 
@@ -172,6 +172,13 @@ def _order_of_other_algorithm(fields: Fields) -> None:
     fields["rests_on"] = [*fields["rests_on"], "the list order was not made from this data"]
 
 
+def _part_of_descent(fields: Fields) -> None:
+    """The cutoff that ℓ1-descent would have in so many parts."""
+    stated = fields[P]
+    full = stated["threshold"] + stated["alpha"] * stated["scale"]
+    stated["cutoff"] = math.ceil(1.5 * full / stated["parts"] * 2**30) / 2**30
+
+
 IN_ORDER = [
     *on(
         "ordered-laplace",
@@ -207,7 +214,7 @@ IN_ORDER = [
         "ordered-laplace, in parts",
         parts_that_overflow=all_of(p("parts", 1000), p("cutoff", 2.0**31)),
         fewer_parts_than_cutoff_is_for=p("parts", 4),
-        alpha_in_parts_beyond_the_range=_cutoff_of(1.1e6),
+        cutoff_of_a_part_as_for_descent=_part_of_descent,
     ),
     *on("ordered-laplace, tiny epsilon", totals_in_order_beyond_64_bits=_cutoff_of(1e6)),
     *on(

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dpsu.algorithms.calibrate import curve_selection
 from dpsu.algorithms.lists import canonical, digests_of, distinct_rows, frame_of, typed
 from dpsu.algorithms.mechanism import Algorithm, CurveSelection, Floats, Mechanism, thinned
-from dpsu.algorithms.policy import DEFAULT_ALPHA, part_of_cutoff
+from dpsu.algorithms.policy import DEFAULT_ALPHA
 from dpsu.algorithms.request import Request
 from dpsu.engines.contract import Engine, Walk
 from dpsu.errors import InvalidArgument
@@ -93,12 +93,21 @@ class OrderedLaplace(Mechanism):
         return replace(self, walk=replace(self.walk, first=first))
 
 
+def cutoff_of_part(cutoff: float, parts: int) -> float:
+    """What the users of one part fill items up to, in budgets: at least one.
+
+    An item's holders scatter over the parts, so that is a part of the cutoff and a standard deviation more.
+    """
+    each = cutoff / parts
+    return max(min(cutoff, each + math.sqrt(each)), 1.0)
+
+
 def _ordered_laplace(request: Request) -> Mechanism:
     alpha, parts = request.option("alpha", DEFAULT_ALPHA), request.option("parts", 1)
     # The first new item of a user may get the whole budget, so no symmetry is taken for granted.
     selection = curve_selection(request, new_weight="any")
-    cutoff = (selection.parameters()["threshold"] + alpha / request.epsilon) * ONE
-    cutoff = math.ceil(part_of_cutoff(cutoff, parts, ONE))
+    full = selection.parameters()["threshold"] + alpha / request.epsilon
+    cutoff = math.ceil(cutoff_of_part(full, parts) * ONE)
     if cutoff * parts >= MOST_UNITS:
         raise InvalidArgument(
             f"the cutoff of ordered-laplace, {cutoff / ONE:.3g} budgets, times parts, {parts}, must be below 2^32, so that "

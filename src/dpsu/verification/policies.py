@@ -108,7 +108,10 @@ def _cutoff(stated: Stated, scale: Interval) -> Check:
     parameters = stated.parameters
     parts = _parts(parameters)
     full = number(parameters["threshold"]) + within(parameters["alpha"], 0, MOST_ALPHA) * scale
-    of_a_part = min(full, exact(PART_SHARE) * full / parts, key=high)
+    each = full / parts
+    # Filled in order, an item's holders are waited for one standard deviation beyond their mean.
+    of_a_part = each + iv.sqrt(each) if stated.algorithm == ORDERED else exact(PART_SHARE) * each
+    of_a_part = min(full, of_a_part, key=high)
     wanted = max(of_a_part, exact(1), key=high)
     integers = stated.algorithm in IN_UNITS
     most = wanted * (1 + exact(ROUNDING)) + (exact(UNIT) if integers else 0)
