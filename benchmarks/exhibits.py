@@ -1,4 +1,4 @@
-"""The tables: one for each section, from what it found."""
+"""The tables of the page, one per section."""
 
 from collections.abc import Callable
 
@@ -7,7 +7,7 @@ from benchmarks.tables import Table, digits, size, spread, timed, whole
 
 
 def end_to_end(facts: Facts) -> Table:
-    """All contestants, the fastest first, against the fastest script."""
+    """All programs, the fastest first, relative to the fastest script."""
     timings = facts["timings"]
     script = timings[facts["script"]]["median"]
     rows = [
@@ -23,9 +23,9 @@ def end_to_end(facts: Facts) -> Table:
     headings = (
         "file to items",
         "seconds",
-        "least",
+        "minimum",
         "spread",
-        "of the script",
+        "relative to script",
         "ns per pair",
         "items, one run",
     )
@@ -33,7 +33,7 @@ def end_to_end(facts: Facts) -> Table:
 
 
 def pipelinedp(facts: Facts) -> Table:
-    """PipelineDP without and with reading, against a whole release."""
+    """PipelineDP without and with reading, compared with a whole release."""
     ours = facts["ours"]["median"]
     rows = [("dpsu, Parquet file to items", digits(ours), digits(1e6 * ours / facts["pairs"]), "1")]
     if "seconds" in facts:
@@ -41,7 +41,7 @@ def pipelinedp(facts: Facts) -> Table:
         for name, seconds in (("pairs in memory to items", facts["seconds"]), ("CSV file to items", read)):
             per_pair = digits(1e6 * seconds / facts["pairs"])
             rows.append((f"PipelineDP, {name}", digits(seconds), per_pair, digits(seconds / ours)))
-    return Table(("", "seconds", "µs per pair", "times"), rows)
+    return Table(("", "seconds", "µs per pair", "relative to dpsu"), rows)
 
 
 def stages(facts: Facts) -> Table:
@@ -64,7 +64,7 @@ def stages(facts: Facts) -> Table:
 
 
 def kernels(facts: Facts) -> Table:
-    """Nanoseconds per pair, and what the second core gives where there is one."""
+    """Nanoseconds per pair, and the speed-up of a second core."""
     timings, rows = facts["timings"], []
     for name, timing in timings.items():
         if name.startswith("ceiling"):
@@ -72,8 +72,8 @@ def kernels(facts: Facts) -> Table:
         least, median = (digits(1e9 * timing[which] / facts["pairs"]) for which in ("least", "median"))
         gain = digits(gained(timings, name[: -len(", 2 cores")])) if name.endswith(", 2 cores") else ""
         rows.append((name, median, least, spread(timing), gain))
-    rows.append(("what the machine allows", "", "", "", digits(gained(timings, "ceiling"))))
-    return Table(("loop", "ns per pair", "least", "spread", "gain by the second core"), rows)
+    rows.append(("limit of the machine", "", "", "", digits(gained(timings, "ceiling"))))
+    return Table(("loop", "ns per pair", "minimum", "spread", "speed-up with 2 cores"), rows)
 
 
 def gained(timings: dict[str, Facts], name: str) -> float:
@@ -96,7 +96,7 @@ def noise(facts: Facts) -> Table:
         for name, timing in facts["timings"].items()
     ]
     return Table(
-        ("Gaussian noise", "million a second", "spread", "ns each", "speed to NumPy's, rounded"), rows
+        ("Gaussian noise", "million a second", "spread", "ns each", "relative to NumPy, rounded"), rows
     )
 
 
@@ -113,16 +113,16 @@ def encoding(facts: Facts) -> Table:
         for name, timing in facts["timings"].items()
     ]
     return Table(
-        ("from the file", "seconds", "least", "spread", "ns per pair", "of Polars' Categorical"), rows
+        ("from the file", "seconds", "minimum", "spread", "ns per pair", "relative to Categorical"), rows
     )
 
 
 def cores(facts: Facts) -> Table:
-    """Selections on numbers, one whole release, and the most that two cores of the machine give."""
+    """Selections in memory, one whole release, and the largest speed-up that the machine allows."""
     timings, release = facts["timings"], facts["release"]
     pairs_of = {name: [timings[f"{name}, {n}"] for n in (1, 2)] for name in facts["algorithms"]}
     pairs_of["a whole release, from the file"] = [release["1"], release["2"]]
-    pairs_of["what the machine allows"] = [timings[f"ceiling, {n}"] for n in ("1 core", "2 cores")]
+    pairs_of["limit of the machine"] = [timings[f"ceiling, {n}"] for n in ("1 core", "2 cores")]
     rows = [
         (
             name,
@@ -134,7 +134,7 @@ def cores(facts: Facts) -> Table:
         )
         for name, (one, two) in pairs_of.items()
     ]
-    return Table(("selection", "s, 1 core", "spread", "s, 2 cores", "spread", "gain"), rows)
+    return Table(("selection", "s, 1 core", "spread", "s, 2 cores", "spread", "speed-up"), rows)
 
 
 def growth(facts: Facts) -> Table:
@@ -154,7 +154,7 @@ def growth(facts: Facts) -> Table:
         f"pairs of {facts['items']}",
         "files",
         "seconds",
-        "least",
+        "minimum",
         "spread",
         "ns per pair",
         "peak memory",
@@ -164,17 +164,17 @@ def growth(facts: Facts) -> Table:
 
 
 def start(facts: Facts) -> Table:
-    """What happens before the first release, and during it."""
+    """Import time and the time of the first release."""
     rows = [
         (name, *timed(facts[key]))
         for name, key in (
             ("`import dpsu`", "import"),
-            ("the same and its first name, which loads numba and Polars", "load"),
+            ("import and first use of a name, which loads numba and Polars", "load"),
             ("first release, nothing compiled", "compiling"),
             ("first release, compiled by an earlier process", "compiled"),
         )
     ]
-    return Table(("", "seconds", "least", "spread"), rows)
+    return Table(("", "seconds", "minimum", "spread"), rows)
 
 
 TABLES: dict[str, Callable[[Facts], Table]] = {

@@ -12,12 +12,14 @@ from benchmarks.measure import Facts, ceiling, interleaved
 from benchmarks.ours import mechanism
 from benchmarks.quiet import Run
 from benchmarks.settings import MAX_ITEMS, Settings
-from dpsu.algorithms.focused import FocusedGaussian
+from dpsu.algorithms.focused import FocusedMechanism
 from dpsu.algorithms.mechanism import CELLS_PER_SIGMA, OneRound
 from dpsu.algorithms.policy import PolicyMechanism
 from dpsu.engines.contract import Columns, Rule
 from dpsu.engines.local import LocalEngine
-from dpsu.kernels.weights import ONE, weigh_proportionally
+from dpsu.kernels.loops import find_loop
+from dpsu.kernels.units import ONE
+from dpsu.kernels.weights import weigh_proportionally
 from dpsu.randomness.noise import gaussian_cells
 from dpsu.randomness.stream import open_stream
 from dpsu.sources.pairs import read_sets
@@ -62,11 +64,18 @@ def measure(settings: Settings, corpus: Corpus) -> Facts:
         walk, order = policy.walk, np.arange(users)
         weights = np.zeros(size, walk.dtype)
         contestants[_alone(name)] = partial(
-            _walk_afresh, walk.kernel, rows.indptr, rows.items, order, walk.cutoff, walk.budget, weights
+            _walk_afresh,
+            find_loop(walk.loop),
+            rows.indptr,
+            rows.items,
+            order,
+            walk.cutoff,
+            walk.budget,
+            weights,
         )
         contestants[_on(name, 1)] = partial(LocalEngine(1).walk, [rows], items, walk, stream)
     focused = mechanism("focused-gaussian")
-    assert isinstance(focused, FocusedGaussian)
+    assert isinstance(focused, FocusedMechanism)
     in_a_row = len(focused.boundary.shares)
     timings = interleaved({**contestants, **ceiling()}, settings.repetitions, in_a_row)
     return {"pairs": int(rows.indptr[-1]), "in_a_row": in_a_row, "timings": timings}

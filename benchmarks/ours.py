@@ -6,7 +6,7 @@ from typing import Any
 
 import dpsu
 from benchmarks.settings import DELTA, EPSILON, MAX_ITEMS
-from dpsu.algorithms.catalogue import calibrate, find
+from dpsu.algorithms.catalogue import find
 from dpsu.algorithms.mechanism import Mechanism
 from dpsu.algorithms.request import Request
 
@@ -39,7 +39,7 @@ def release(source: Path | list[Path], algorithm: str = DEFAULT) -> Any:
 
 def mechanism(algorithm: str = DEFAULT) -> Mechanism:
     """The same, calibrated only."""
-    return calibrate(find(algorithm), Request(EPSILON, DELTA, _bound_of(algorithm)))
+    return find(algorithm).calibrate(Request(EPSILON, DELTA, _bound_of(algorithm)))
 
 
 def _bound_of(algorithm: str) -> int:

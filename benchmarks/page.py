@@ -1,4 +1,4 @@
-"""docs/performance.md: prose and tables, every number of which comes from the results."""
+"""Write docs/performance.md: text and tables with the numbers of the results."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,7 +15,7 @@ from benchmarks.tables import digits, size, whole
 
 
 def write_page(folder: Path, results: Results) -> None:
-    """The page and its figures, of the sections that have been measured."""
+    """Write the page and its figures for the measured sections."""
     pictures = folder / "performance"
     pictures.mkdir(parents=True, exist_ok=True)
     sections = [_introduction(results)]
@@ -49,7 +49,7 @@ def _introduction(results: Results) -> str:
         parts.append(prose.QUICK)
     goals = goals_table(results)
     if goals.rows:
-        parts.append("## What we ask of it\n\n" + goals.markdown())
+        parts.append("## Goals\n\n" + goals.markdown())
     return "\n\n".join(parts)
 
 
@@ -61,13 +61,13 @@ def _machine(facts: Facts) -> str:
 
 
 def _repetitions(facts: Facts) -> str:
-    """How often a section's figures were measured: the fewest and the most."""
+    """The smallest and largest number of repetitions in a section."""
     found = sorted(_all(facts, "repetitions"))
     return f"{found[0]}" if found[0] == found[-1] else f"{found[0]} to {found[-1]}"
 
 
 def _all(facts: Any, name: str) -> Iterator[Any]:
-    """Every figure of that name in a section."""
+    """All figures of this name in a section."""
     if isinstance(facts, dict):
         if name in facts:
             yield facts[name]

@@ -17,7 +17,7 @@ import polars as pl
 import dpsu
 from benchmarks.settings import DELTA, EPSILON, MAX_ITEMS
 
-ROUNDS = (16, dpsu.Focus().rounds)
+ROUNDS = (16, dpsu.FocusedGaussian().rounds)
 """What the goal is stated for, and the default."""
 
 SUMS_TO_WARM_UP = 10
@@ -78,7 +78,7 @@ def measure(
             epsilon=EPSILON,
             delta=DELTA,
             max_items=MAX_ITEMS,
-            focus=dpsu.Focus(rounds=rounds),
+            algorithm=dpsu.FocusedGaussian(rounds=rounds),
         )
         return len(release)
 

@@ -14,7 +14,7 @@ import resource
 import time
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import product
 from multiprocessing import get_context
 from typing import Any
@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 
 import dpsu
-from dpsu.algorithms.catalogue import CATALOGUE, calibrate, find
+from dpsu.algorithms.catalogue import CATALOGUE, build
 from dpsu.algorithms.job import promise_of
 from dpsu.algorithms.mechanism import Mechanism
-from dpsu.algorithms.ranges import DELTA, EPSILON, FOCUS, OPTIONS, SMALLEST_SHARE
+from dpsu.algorithms.ranges import DELTA, EPSILON, OPTIONS, SMALLEST_SHARE
 from dpsu.algorithms.request import Request
 from dpsu.errors import InvalidArgument
 from dpsu.randomness.stream import Stream
@@ -115,23 +115,19 @@ def points(count: int, seed: int, subjects: Sequence[str] = SUBJECTS) -> list[Po
 
 def judge(point: Point) -> Outcome:
     """Calibrate, verify, and ask for the lone user."""
-    entry, began = find(OWN.get(point.subject, point.subject)), time.perf_counter()
+    began = time.perf_counter()
     how: Any = point.calibration
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            options = {
-                name: dpsu.Focus(**value) if name == "focus" else value
-                for name, value in point.options.items()
-            }
-            request = Request(point.epsilon, point.delta, point.max_items, how, options)
-            mechanism = calibrate(entry, request)
+            algorithm = build(OWN.get(point.subject, point.subject), **point.options)
+            mechanism = algorithm.calibrate(Request(point.epsilon, point.delta, point.max_items, how))
     except InvalidArgument:
         return Outcome(point, "refused", calibrated=time.perf_counter() - began)
     except Exception as error:
         return Outcome(point, f"{type(error).__name__}: {error}", calibrated=time.perf_counter() - began)
     calibrated, began = time.perf_counter() - began, time.perf_counter()
-    statement = state(promise_of(entry, mechanism), COLUMNS, Terms(), Stream(bytes(32)), bytes(16))
+    statement = state(promise_of(algorithm, mechanism), COLUMNS, Terms(), Stream(bytes(32)), bytes(16))
     failed = [check.name for check in dpsu.verify(statement).checks if not check.ok]
     verified = time.perf_counter() - began
     ratio = _worst_alone(mechanism) / point.delta
@@ -173,8 +169,8 @@ def _worst_alone(mechanism: Mechanism) -> float:
 def _options(subject: str, draw: random.Random) -> dict[str, Any]:
     """Options at the ends of their ranges and in between."""
     if subject == "focused-gaussian":
-        return {"focus": _constants(draw)}
-    names = ["alpha"] if subject in OWN else list(CATALOGUE[subject].options)
+        return _constants(draw)
+    names = ["alpha"] if subject in OWN else [each.name for each in fields(CATALOGUE[subject])]
     choices = {name: _ends(OPTIONS[name]) for name in names if name in OPTIONS}
     if "shares" in names:
         choices["shares"] = [s for s in SHARES if subject == "dp-sips" or len(s) == 2]
@@ -186,12 +182,13 @@ def _options(subject: str, draw: random.Random) -> dict[str, Any]:
 
 
 def _constants(draw: random.Random) -> dict[str, Any]:
-    """Constants of a Focus, by name: a point must be easy to print and to send."""
-    names = draw.sample(sorted(FOCUS), draw.choice([1, 1, 2, 3]))
-    constants = {name: draw.choice(_ends(FOCUS[name])) for name in names}
+    """Options of Focused Gaussian, one to three at a time."""
+    known = sorted(each.name for each in fields(dpsu.FocusedGaussian))
+    names = draw.sample(known, draw.choice([1, 1, 2, 3]))
+    constants = {name: draw.choice(_ends(OPTIONS[name])) for name in names}
     if constants.get("rounds", 20) > 100:
         constants["growth"] = 1.0
-    elif constants.get("growth") in (FOCUS["growth"].low, FOCUS["growth"].high):
+    elif constants.get("growth") in (OPTIONS["growth"].low, OPTIONS["growth"].high):
         constants["rounds"] = draw.choice([2, 5])
     return constants
 

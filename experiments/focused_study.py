@@ -23,13 +23,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dpsu.algorithms.catalogue import calibrate, find
-from dpsu.algorithms.focused import ALGORITHMS, Focus, FocusedGaussian
+from dpsu.algorithms.catalogue import build
+from dpsu.algorithms.focused import FocusedGaussian, FocusedMechanism
 from dpsu.algorithms.request import Request
 from dpsu.datasets import draw_sets, words
 from dpsu.engines.local import LocalEngine
 from dpsu.kernels.rows import keep_open
-from dpsu.kernels.weights import ONE, weigh_proportionally
+from dpsu.kernels.units import ONE
+from dpsu.kernels.weights import weigh_proportionally
 from dpsu.randomness.digests import sample_rows
 from dpsu.randomness.stream import Stream
 from dpsu.sets.user_sets import UserSets
@@ -196,8 +197,8 @@ STUDIES = {
 }
 
 
-def simulate(mechanism: FocusedGaussian, sets: UserSets, seed: int) -> int:
-    """How many items a run releases: as `FocusedGaussian.select`, with floats and NumPy's noise."""
+def simulate(mechanism: FocusedMechanism, sets: UserSets, seed: int) -> int:
+    """How many items a run releases: as `FocusedMechanism.select`, with floats and NumPy's noise."""
     boundary, size = mechanism.boundary, len(sets.item_digests)
     indptr, items = bounded(sets, mechanism.request.max_items, seed)
     rng = np.random.Generator(np.random.SFC64(seed))
@@ -222,12 +223,9 @@ def bounded(sets: UserSets, max_items: int, seed: int) -> tuple[NDArray[np.int64
     return sample_rows(sets.indptr, sets.items, sets.user_digests, sets.item_digests, max_items, stream, 0)
 
 
-def mechanism_for(epsilon: float, max_items: int, variant: Variant) -> FocusedGaussian:
+def mechanism_for(epsilon: float, max_items: int, variant: Variant) -> FocusedMechanism:
     constants = {name: int(value) if name == "rounds" else value for name, value in variant.items()}
-    request = Request(epsilon, PRIVACY[epsilon], max_items, options={"focus": Focus(**constants)})  # type: ignore[arg-type]
-    mechanism = ALGORITHMS[0].calibrate(request)
-    assert isinstance(mechanism, FocusedGaussian)
-    return mechanism
+    return FocusedGaussian(**constants).calibrate(Request(epsilon, PRIVACY[epsilon], max_items))  # type: ignore[arg-type]
 
 
 def label(variant: Variant) -> str:
@@ -260,7 +258,7 @@ def shared(seeds: int) -> None:
     ours: Contest = {"focused-gaussian": ("focused-gaussian", {})}
     for corpus, epsilon, max_items in product(FINAL, (3.0, 1.0), (100, 300)):
         for variant, (name, options) in (ours | (rivals if max_items == 100 else {})).items():
-            mechanism = calibrate(find(name), Request(epsilon, PRIVACY[epsilon], max_items, options=options))
+            mechanism = build(name, **options).calibrate(Request(epsilon, PRIVACY[epsilon], max_items))
             for seed in range(seeds):
                 key = ("shared", corpus, epsilon, max_items, variant, seed)
                 if key not in done:

@@ -12,17 +12,17 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr
 
-from dpsu.algorithms.dp_sips import DpSips
-from dpsu.algorithms.focused import FocusedGaussian
-from dpsu.algorithms.mad import UNIT, AdaptiveRound, Mad, Mad2R
+from dpsu.algorithms.dp_sips import DpSipsMechanism
+from dpsu.algorithms.focused import FocusedMechanism
+from dpsu.algorithms.mad import UNIT, AdaptiveRound, Mad2rMechanism, MadMechanism
 from dpsu.algorithms.mechanism import CurveSelection, Floats, GaussianSelection, Mechanism, OneRound
-from dpsu.algorithms.optimal_single import OptimalSingle
-from dpsu.algorithms.ordered import OrderedLaplace
+from dpsu.algorithms.optimal_single import OptimalSingleMechanism
+from dpsu.algorithms.ordered import OrderedLaplaceMechanism
 from dpsu.algorithms.policy import PolicyMechanism
 from dpsu.algorithms.weighted import even_rule
 from dpsu.engines.contract import Rule
 from dpsu.engines.local import LocalEngine, Rows
-from dpsu.kernels.weights import ONE, weigh_proportionally
+from dpsu.kernels.units import ONE
 from dpsu.randomness.stream import Stream
 
 BITS = 400
@@ -58,25 +58,25 @@ def _(mechanism: OneRound, engine: LocalEngine, rows: list[Rows]) -> float:
 
 
 @_chance.register
-def _(mechanism: PolicyMechanism | OrderedLaplace, engine: LocalEngine, rows: list[Rows]) -> float:
+def _(mechanism: PolicyMechanism | OrderedLaplaceMechanism, engine: LocalEngine, rows: list[Rows]) -> float:
     totals = engine.walk(rows, engine.items(rows), mechanism.walk, STREAM)["total"]
     return _any(mechanism.selection, mechanism.walk.unit * totals)
 
 
 @_chance.register
-def _(mechanism: DpSips, engine: LocalEngine, rows: list[Rows]) -> float:
+def _(mechanism: DpSipsMechanism, engine: LocalEngine, rows: list[Rows]) -> float:
     rule = even_rule(mechanism.request.max_items, norm=2)
     totals = rule.unit * _weighed(engine, rows, rule)
     return math.fsum(_any(selection, totals) for selection in mechanism.rounds)
 
 
 @_chance.register
-def _(mechanism: Mad, engine: LocalEngine, rows: list[Rows]) -> float:
+def _(mechanism: MadMechanism, engine: LocalEngine, rows: list[Rows]) -> float:
     return _adaptive(mechanism.adaptive, engine, rows)
 
 
 @_chance.register
-def _(mechanism: Mad2R, engine: LocalEngine, rows: list[Rows]) -> float:
+def _(mechanism: Mad2rMechanism, engine: LocalEngine, rows: list[Rows]) -> float:
     size = len(rows[0].held)
     # What the first round may have said of the items: nothing, or that all but one are safe.
     biases = np.ones(size), np.concatenate([[1.0], np.zeros(size - 1)])
@@ -85,17 +85,17 @@ def _(mechanism: Mad2R, engine: LocalEngine, rows: list[Rows]) -> float:
 
 
 @_chance.register
-def _(mechanism: OptimalSingle, engine: LocalEngine, rows: list[Rows]) -> float:
+def _(mechanism: OptimalSingleMechanism, engine: LocalEngine, rows: list[Rows]) -> float:
     return float(mechanism.probabilities[1])
 
 
 @_chance.register
-def _(mechanism: FocusedGaussian, engine: LocalEngine, rows: list[Rows]) -> float:
+def _(mechanism: FocusedMechanism, engine: LocalEngine, rows: list[Rows]) -> float:
     boundary, size = mechanism.boundary, len(rows[0].held)
     given, each = [], 0.0
     for r, share in enumerate(boundary.shares):
         rule = mechanism.rule(r)
-        even = rule.kernel is not weigh_proportionally
+        even = rule.loop != "weigh_proportionally"
         most = float(_weighed(engine, rows, rule).max()) / ONE if even else boundary.caps[size]
         if not even:
             favoured = np.concatenate([[1.0], np.full(size - 1, 1e-3)])

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from dpsu.algorithms.catalogue import calibrate, find
+from dpsu.algorithms.catalogue import build
 from dpsu.algorithms.mechanism import Mechanism
-from dpsu.algorithms.ordered import OrderedLaplace
+from dpsu.algorithms.ordered import OrderedLaplace, OrderedLaplaceMechanism
 from dpsu.algorithms.policy import PolicyMechanism
 from dpsu.algorithms.request import Request
 from dpsu.datasets import draw_sets
@@ -69,7 +69,7 @@ def expected(mechanism: Mechanism, frame: pl.DataFrame, seed: int) -> float:
     with LocalEngine(1) as engine:
         sets = engine.read(Source.of(frame, user="user", item="item"), stream)
         mechanism = mechanism.fitted(engine, sets, stream)
-        if not isinstance(mechanism, OrderedLaplace | PolicyMechanism):
+        if not isinstance(mechanism, OrderedLaplaceMechanism | PolicyMechanism):
             return float(mechanism.select(engine, sets, stream)["released"].sum())
         rows = engine.bound(sets, mechanism.request.max_items, stream)
         totals = engine.walk(rows, engine.items(sets), mechanism.walk, stream)["total"]
@@ -80,7 +80,7 @@ def mean(
     draw: Draw, runs: int, algorithm: str, epsilon: float, max_items: int = MAX_ITEMS, **options: Any
 ) -> float:
     """The mean number of items over runs."""
-    mechanism = calibrate(find(algorithm), Request(epsilon, DELTA, max_items, options=options))
+    mechanism = build(algorithm, **options).calibrate(Request(epsilon, DELTA, max_items))
     return float(np.mean([expected(mechanism, draw(seed), seed) for seed in range(runs)]))
 
 
@@ -88,11 +88,10 @@ def mean_in_order(
     draw: Draw, runs: int, epsilon: float, arrange: Callable[[int, Mechanism], list[Any]]
 ) -> float:
     """The same of Ordered Laplace with a public order, which may be another one in every run."""
-    found = []
+    request, found = Request(epsilon, DELTA, MAX_ITEMS), []
     for seed in range(runs):
-        keyed = calibrate(find("ordered-laplace"), Request(epsilon, DELTA, MAX_ITEMS))
-        options = {"order": arrange(seed, keyed)}
-        mechanism = calibrate(find("ordered-laplace"), Request(epsilon, DELTA, MAX_ITEMS, options=options))
+        order = arrange(seed, OrderedLaplace().calibrate(request))
+        mechanism = OrderedLaplace(order=order).calibrate(request)
         found.append(expected(mechanism, draw(seed), seed))
     return float(np.mean(found))
 

@@ -1,5 +1,6 @@
 """The wheel, in an environment that has nothing else; and what importing costs."""
 
+import doctest
 import os
 import subprocess
 import sys
@@ -9,6 +10,8 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+
+import dpsu
 
 ROOT = Path(__file__).parents[1]
 
@@ -63,18 +66,49 @@ def test_a_public_verb_and_its_module_have_names_of_their_own() -> None:
 
 
 def test_old_names_say_the_new_ones() -> None:
-    import dpsu
-
     with pytest.raises(dpsu.DpsuError, match="list_algorithms"):
         dpsu.algorithms()  # type: ignore[operator]
+    with pytest.raises(AttributeError, match="FocusedGaussian"):
+        dpsu.Focus
 
 
 def test_every_public_name_is_there() -> None:
-    import dpsu
-
     assert set(dir(dpsu)) >= set(dpsu.__all__)
     for name in dpsu.__all__:
         assert getattr(dpsu, name) is not None
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in dpsu.__all__ if name not in ("datasets", "testing", "__version__")]
+)
+def test_every_public_name_has_an_example_that_runs(name: str) -> None:
+    public = getattr(dpsu, name)
+    examples = doctest.DocTestParser().get_doctest(public.__doc__, {}, name, None, None)
+    assert examples.examples
+    results = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(examples)
+    assert results.failed == 0
+
+
+@pytest.mark.parametrize("command", [["--help"], ["release", "--help"], ["ledger", "show", "--help"]])
+def test_help_loads_nothing_heavy(command: list[str]) -> None:
+    heavy = ("numpy", "scipy", "numba", "polars", "rich", "pydantic", "mpmath", "cryptography")
+    code = (
+        f"import sys; sys.argv[1:] = {command!r}\n"
+        "from dpsu.cli import main\n"
+        "try: main()\n"
+        f"except SystemExit: print([name for name in {heavy!r} if name in sys.modules])"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    assert shown.stdout.decode().splitlines()[-1] == "[]"
+
+
+def test_a_plan_loads_no_compiler_and_no_frames() -> None:
+    code = (
+        "import dpsu, sys; print(dpsu.plan(epsilon=1, delta=1e-6)); "
+        "print([name for name in ('numba', 'polars') if name in sys.modules])"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    assert shown.stdout.decode().splitlines()[-1] == "[]"
 
 
 FIRST_RELEASE = """

@@ -23,7 +23,7 @@ CALLS = {
         source, text=True, settings=[{"max_items": 2}, {"max_items": 5}], **PRIVACY, **how
     ),
     "compare": lambda source, **how: dpsu.compare(
-        source, text=True, public=True, runs=1, algorithms=["weighted-gaussian"], **PRIVACY
+        source, text=True, data_is_public=True, runs=1, algorithms=["weighted-gaussian"], **PRIVACY
     ),
 }
 
@@ -100,7 +100,7 @@ def test_one_item_per_user_is_an_ordinary_shape() -> None:
 
 
 def test_lists_that_do_not_fit_are_refused_before_anything_is_spent(tmp_path: Path) -> None:
-    ledger = dpsu.Ledger(tmp_path / "spent.db", epsilon=10.0, delta=1e-5)
+    ledger = dpsu.Ledger.create(tmp_path / "spent.db", epsilon=10.0, delta=1e-5)
     with pytest.raises(dpsu.DpsuError):
         dpsu.release(ROWS, user="row_id", item="code", public_items=[1.5], ledger=ledger, **PRIVACY)
     assert ledger.entries() == []

@@ -17,7 +17,7 @@ GAUSSIAN = ("count-gaussian", "weighted-gaussian", "policy-gaussian-l1", "policy
 
 @dataclass(frozen=True)
 class Claim:
-    """What the paper says, whether it is so here, and the figures."""
+    """What the paper says, whether our runs confirm it, and the figures."""
 
     says: str
     holds: bool
@@ -69,7 +69,7 @@ def _zipf(facts: Facts) -> Claim:
     return Claim(
         "users per word fall as a power of the rank, with an exponent of about 1",
         abs(slope + 1) < 0.15,
-        f"exponent {-slope:.2f} over ranks 10 to 10 000; steeper after that",
+        f"exponent {-slope:.2f} over ranks 10 to 10 000; steeper for higher ranks",
     )
 
 
@@ -84,9 +84,9 @@ def _policies_win(means: Means) -> Claim:
         gain("policy-gaussian", "weighted-gaussian"),
     )
     return Claim(
-        "policies release 2 to 4 times as much as weighted and count algorithms, for all epsilon >= 1",
+        "policies release 2 to 4 times as many items as weighted and count algorithms, for all epsilon >= 1",
         min(laplace) >= 2 and min(gaussian) >= 2,
-        f"against the weighted algorithm with the same noise: Policy Laplace {_range(laplace)} times, Policy Gaussian "
+        f"compared with the weighted algorithm with the same noise: Policy Laplace {_range(laplace)} times, Policy Gaussian "
         f"ℓ2 {_range(gaussian)} times (the paper's own table: {17024 / 8904:.2f} at epsilon 3)",
     )
 
@@ -142,7 +142,7 @@ def _l1_on_bigrams(means: Means) -> Claim:
     return Claim(
         "on bigrams Policy Gaussian ℓ1 releases more than ℓ2 at various parameters",
         sum(gain > 1 for gain in gains) > len(gains) / 2,
-        f"{_range(gains)} times ℓ2; but ℓ1 is not private (findings.md)",
+        f"{_range(gains)} times ℓ2; but ℓ1 is not private ([findings](findings.md))",
     )
 
 
@@ -179,10 +179,10 @@ def _l1_on_unions(means: Means) -> Claim:
     best = {means.best(sweep, (*LAPLACE, *GAUSSIAN), d) for sweep in sweeps for d in (50, 100, 200)}
     gains = _gains(means, sweeps, exhibits.FOCUSED, "policy-gaussian-l1")
     return Claim(
-        "on unions of sizes Policy Gaussian ℓ1 surpasses all others",
+        "on unions of several n-gram sizes Policy Gaussian ℓ1 releases more than all others",
         best == {"policy-gaussian-l1"},
-        f"of the paper's seven, best for D >= 50: {', '.join(sorted(best))}; Focused Gaussian, which is private, "
-        f"releases {_range(gains)} times as much",
+        f"best of the paper's seven algorithms for D >= 50: {', '.join(sorted(best))}; Focused Gaussian, which is private, "
+        f"releases {_range(gains)} times as many items",
     )
 
 
@@ -193,7 +193,7 @@ def _passes(results: Results) -> Claim:
     return Claim(
         "there is no strong evidence that two passes release more than one",
         not [row for row in clear if row[6] > row[4]] or max(gains) < 1.02,
-        f"{len(clear)} of {len(rows)} pairs differ at p < 0.05; two passes release {_range(gains, 3)} times as much",
+        f"{len(clear)} of {len(rows)} pairs differ at p < 0.05; two passes release {_range(gains, 3)} times as many items",
     )
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsu.algorithms.catalogue import calibrate, find
+from dpsu.algorithms.catalogue import build
 from dpsu.algorithms.request import Calibration, Request
 from dpsu.engines.local import LocalEngine
 from dpsu.randomness.stream import Stream
@@ -44,8 +44,8 @@ class Cell:
         options: dict[str, float | int] = {} if self.alpha is None else {"alpha": self.alpha}
         if self.passes > 1:
             options["passes"] = self.passes
-        request = Request(self.epsilon, DELTA, self.max_items, self.calibration, options)
-        mechanism = calibrate(find(self.algorithm), request)
+        request = Request(self.epsilon, DELTA, self.max_items, self.calibration)
+        mechanism = build(self.algorithm, **options).calibrate(request)
         return int(mechanism.select(LocalEngine(1), sets, Stream.fresh())["released"].sum())
 
 

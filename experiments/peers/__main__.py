@@ -57,11 +57,11 @@ def run_ours(
 
 
 def write_page(rows: list[dict[str, Any]], absent: dict[str, str], about: str, ceiling: float) -> None:
-    """The table and what it rests on."""
+    """Write the table and how it was measured."""
     lines = [
         "# Peers",
         "",
-        "The same data through systems that people use today, in one run of `python -m experiments.peers`. "
+        "This page compares dpsu with other systems on the same data, in one run of `python -m experiments.peers`. "
         + about,
         "",
         "![items released](images/peers.svg)",
@@ -77,21 +77,23 @@ def write_page(rows: list[dict[str, Any]], absent: dict[str, str], about: str, c
         )
     lines += [
         "",
-        f"The ceiling, which no private algorithm exceeds on average, is {ceiling:,.0f} items "
-        "([why](optimal-single.md)). Seconds are those of one whole release from pairs in memory, cutting included; "
-        "the machine did other work as well, so processor seconds compare better. dpsu's are after the first compilation.",
+        f"No private algorithm releases more than {ceiling:,.0f} items on average, the "
+        "[ceiling](optimal-single.md#the-ceiling). Seconds are for one whole release from pairs in memory, including "
+        "sampling to max_items. The machine did other work at the same time, so processor seconds are the better "
+        "comparison. The times of dpsu are without compilation.",
         "",
-        "How each was run:",
+        "How each system was run:",
         "",
-        "- PipelineDP: `select_partitions` on the local backend, its own cut to max_items. Its weighted "
-        "Gaussian strategy is left out: it calibrates anew for every item, about 45 ms each, or 20 minutes for this data.",
-        "- OpenDP: weights as in Weighted Gaussian (ℓ2) and Weighted Laplace (ℓ1), summed with Polars after a cut of our "
-        "own, then `make_gaussian_threshold` and `make_laplace_threshold`; noise and threshold by bisection on its privacy "
-        "map, half of delta each for the Gaussian. The map takes every new item for one that got a whole budget.",
-        "- Polars by hand: what one writes in twenty lines, counts with Laplace noise and a threshold. Its noise is numpy's "
-        "floating-point Laplace, which is not safe against attacks on low-order bits.",
+        "- PipelineDP: `select_partitions` on the local backend, with its own sampling to max_items. Its weighted "
+        "Gaussian strategy is left out: it calibrates for every item, about 45 ms each, or 20 minutes for this data.",
+        "- OpenDP: weights as in Weighted Gaussian (ℓ2) and Weighted Laplace (ℓ1), summed with Polars after our own "
+        "sampling, then `make_gaussian_threshold` and `make_laplace_threshold`. Noise and threshold are found by "
+        "bisection on its privacy map, with half of delta each for the Gaussian. The map assumes that every new item got a "
+        "whole budget.",
+        "- Polars by hand: a script of twenty lines with counts, Laplace noise and a threshold. It uses numpy's "
+        "floating-point Laplace noise, which is not safe against attacks on low-order bits.",
     ]
-    lines += [f"- {name} did not take part: {reason}." for name, reason in absent.items()]
+    lines += [f"- {name} was not measured: {reason}." for name, reason in absent.items()]
     (DOCS / "peers.md").write_text("\n".join(lines) + "\n")
 
 
@@ -123,7 +125,13 @@ def main() -> None:
 
     privacy = {"epsilon": chosen.epsilon, "delta": chosen.delta}
     ceiling = dpsu.compare(
-        frame, user="user", item="item", algorithms=["weighted-gaussian"], runs=1, public=True, **privacy
+        frame,
+        user="user",
+        item="item",
+        algorithms=["weighted-gaussian"],
+        runs=1,
+        data_is_public=True,
+        **privacy,
     )["ceiling"][0]
     chart = pl.DataFrame(
         {

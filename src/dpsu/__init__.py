@@ -1,4 +1,7 @@
-"""Differentially private set union: the items that many users share, and nothing that points at one of them."""
+"""Differentially private set union: the items that many users share, and nothing that points at one of them.
+
+`__all__` is the public interface. All other modules and names are internal and may change at any time.
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -7,8 +10,21 @@ if TYPE_CHECKING:
     from dpsu import datasets as datasets
     from dpsu import testing as testing
     from dpsu.algorithms.catalogue import list_algorithms as list_algorithms
-    from dpsu.algorithms.focused import Focus as Focus
+    from dpsu.algorithms.count import CountGaussian as CountGaussian
+    from dpsu.algorithms.count import CountLaplace as CountLaplace
+    from dpsu.algorithms.dp_sips import DpSips as DpSips
+    from dpsu.algorithms.focused import FocusedGaussian as FocusedGaussian
+    from dpsu.algorithms.k_anonymity import KAnonymity as KAnonymity
+    from dpsu.algorithms.mad import Mad as Mad
+    from dpsu.algorithms.mad import Mad2r as Mad2r
+    from dpsu.algorithms.optimal_single import OptimalSingle as OptimalSingle
+    from dpsu.algorithms.ordered import OrderedLaplace as OrderedLaplace
     from dpsu.algorithms.policy import Policy as Policy
+    from dpsu.algorithms.policy import PolicyGaussian as PolicyGaussian
+    from dpsu.algorithms.policy import PolicyGaussianL1 as PolicyGaussianL1
+    from dpsu.algorithms.policy import PolicyLaplace as PolicyLaplace
+    from dpsu.algorithms.weighted import WeightedGaussian as WeightedGaussian
+    from dpsu.algorithms.weighted import WeightedLaplace as WeightedLaplace
     from dpsu.api.compare import compare as compare
     from dpsu.api.ngrams import ngrams as ngrams
     from dpsu.api.plan import Plan as Plan
@@ -24,35 +40,46 @@ if TYPE_CHECKING:
     from dpsu.outcome.release import Release as Release
     from dpsu.outcome.statement import Statement as Statement
     from dpsu.policies.check import check_policy as check_policy
+    from dpsu.privacy.budget import Budget as Budget
     from dpsu.verification.verify import verify as verify
     from dpsu.version import __version__ as __version__
 
 _HOMES = {
-    "CuratorNote": "dpsu.errors",
-    "DpsuError": "dpsu.errors",
-    "EmptyRelease": "dpsu.errors",
-    "Focus": "dpsu.algorithms.focused",
-    "Ledger": "dpsu.outcome.ledger",
-    "Plan": "dpsu.api.plan",
-    "Policy": "dpsu.algorithms.policy",
-    "Release": "dpsu.outcome.release",
-    "Statement": "dpsu.outcome.statement",
-    "Tuned": "dpsu.api.tune",
-    "WeakPrivacy": "dpsu.errors",
-    "__version__": "dpsu.version",
-    "check_policy": "dpsu.policies.check",
-    "compare": "dpsu.api.compare",
-    "list_algorithms": "dpsu.algorithms.catalogue",
-    "ngrams": "dpsu.api.ngrams",
-    "plan": "dpsu.api.plan",
-    "release": "dpsu.api.release",
-    "tune": "dpsu.api.tune",
-    "verify": "dpsu.verification.verify",
+    "dpsu.algorithms.catalogue": ["list_algorithms"],
+    "dpsu.algorithms.count": ["CountGaussian", "CountLaplace"],
+    "dpsu.algorithms.dp_sips": ["DpSips"],
+    "dpsu.algorithms.focused": ["FocusedGaussian"],
+    "dpsu.algorithms.k_anonymity": ["KAnonymity"],
+    "dpsu.algorithms.mad": ["Mad", "Mad2r"],
+    "dpsu.algorithms.optimal_single": ["OptimalSingle"],
+    "dpsu.algorithms.ordered": ["OrderedLaplace"],
+    "dpsu.algorithms.policy": ["Policy", "PolicyGaussian", "PolicyGaussianL1", "PolicyLaplace"],
+    "dpsu.algorithms.weighted": ["WeightedGaussian", "WeightedLaplace"],
+    "dpsu.api.compare": ["compare"],
+    "dpsu.api.ngrams": ["ngrams"],
+    "dpsu.api.plan": ["Plan", "plan"],
+    "dpsu.api.release": ["release"],
+    "dpsu.api.tune": ["Tuned", "tune"],
+    "dpsu.errors": ["CuratorNote", "DpsuError", "EmptyRelease", "WeakPrivacy"],
+    "dpsu.outcome.ledger": ["Ledger"],
+    "dpsu.outcome.release": ["Release"],
+    "dpsu.outcome.statement": ["Statement"],
+    "dpsu.policies.check": ["check_policy"],
+    "dpsu.privacy.budget": ["Budget"],
+    "dpsu.verification.verify": ["verify"],
+    "dpsu.version": ["__version__"],
 }
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+_RENAMED = {"Focus": "FocusedGaussian"}
 
 __all__ = [  # noqa: RUF022
-    "release", "ngrams", "plan", "compare", "tune", "list_algorithms", "check_policy", "verify", "Release", "Statement",
-    "Ledger", "Plan", "Policy", "Focus", "Tuned", "DpsuError", "EmptyRelease", "WeakPrivacy", "CuratorNote",
+    "release", "ngrams", "plan", "compare", "tune", "list_algorithms", "check_policy", "verify",
+    "Release", "Statement", "Budget", "Ledger", "Plan", "Tuned",
+    "CountLaplace", "CountGaussian", "WeightedLaplace", "WeightedGaussian", "PolicyLaplace", "PolicyGaussian",
+    "PolicyGaussianL1", "Policy", "OrderedLaplace", "FocusedGaussian", "DpSips", "Mad", "Mad2r", "OptimalSingle",
+    "KAnonymity",
+    "DpsuError", "EmptyRelease", "WeakPrivacy", "CuratorNote",
     "datasets", "testing", "__version__",
 ]  # fmt: skip
 
@@ -61,9 +88,11 @@ def __getattr__(name: str) -> Any:
     """Import public names on first use (PEP 562): numba and polars cost a second that a plain import should not."""
     if name in ("algorithms", "datasets", "testing"):
         return import_module(f"dpsu.{name}")
-    if name not in _HOMES:
+    if name in _RENAMED:
+        raise AttributeError(f"dpsu.{name} is called dpsu.{_RENAMED[name]} now")
+    if name not in _HOME_OF:
         raise AttributeError(f"module 'dpsu' has no attribute {name!r}")
-    value = getattr(import_module(_HOMES[name]), name)
+    value = getattr(import_module(_HOME_OF[name]), name)
     globals()[name] = value
     return value
 

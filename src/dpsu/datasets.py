@@ -1,4 +1,4 @@
-"""Example corpora: two that come with the package and a synthetic one of any size. All are public."""
+"""Example corpora: two that are part of the package and a synthetic one of any size. All are public."""
 
 from importlib import resources
 
@@ -14,16 +14,17 @@ CORPORA = ("arxiv_titles_small", "shakespeare_speakers")
 
 REDDIT_USERS = 223_388
 REDDIT_RANKS = 2_000_000
-#: Set sizes of AskReddit's users, and the share of users whose set is larger; the last is one of them all.
+#: Set sizes of AskReddit's users, and the share of users with a larger set; the last share is one user.
 REDDIT_SIZES = np.array([1, 10, 50, 100, 300, 850, 2000])
 REDDIT_LARGER = np.array([0.9722, 0.7018, 0.2084, 0.0687, 0.0041, 10 / REDDIT_USERS, 1 / REDDIT_USERS])
 
 
 def load(name: str) -> pl.DataFrame:
-    """A corpus that comes with the package.
+    """A corpus that is part of the package.
 
     "arxiv_titles_small": titles of papers by 25 000 first authors (author, text); arXiv metadata, CC0 1.0.
-    "shakespeare_speakers": what each character of the plays says (uid, author, text); public domain.
+
+    "shakespeare_speakers": the lines of each character of the plays (uid, author, text); public domain.
     """
     if name not in CORPORA:
         raise InvalidArgument(
@@ -46,9 +47,9 @@ def words(frame: pl.DataFrame, *, user: str, text: str) -> pl.DataFrame:
 def reddit_like(users: int = REDDIT_USERS, seed: int = 0) -> pl.DataFrame:
     """A synthetic corpus (user, item) of integers with the set sizes and the popularity of AskReddit's words.
 
-    A user's size comes from the inverse distribution through `REDDIT_SIZES`, its logarithm linear in that of
-    the share of larger sets. The items are drawn without replacement, the one of rank r with a probability
-    proportional to (r + 2)^-1.1 (1 + (r/7000)^2)^-0.45; the ids tell nothing of the rank.
+    A user's set size is drawn from the inverse distribution through `REDDIT_SIZES`; its logarithm is linear in that of
+    the share of larger sets. The items are drawn without replacement, the item of rank r with a probability
+    proportional to (r + 2)^-1.1 (1 + (r/7000)^2)^-0.45. The ids do not depend on the rank.
     """
     if users < 0:
         raise InvalidArgument(f"users={users}: a corpus has at least 0 users")
@@ -69,7 +70,7 @@ def reddit_like(users: int = REDDIT_USERS, seed: int = 0) -> pl.DataFrame:
 def draw_sets(
     sizes: NDArray[np.int64], cumulative: NDArray[np.float64], rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """For each user that many distinct places, drawn in turn by the weights behind the cumulative sums."""
+    """For each user the given number of distinct positions, drawn in sequence by the weights of the cumulative sums."""
     places = np.empty(sizes.sum(), dtype=np.int64)
     last_holder = np.full(cumulative.size, -1, dtype=np.int64)
     drawn = 0

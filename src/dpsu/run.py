@@ -46,7 +46,7 @@ class Terms:
 def run(job: Job, source: Source, engine: Engine, terms: Terms) -> Release:
     """Make one release."""
     tell = terms.progress or _tell_nobody
-    warn_of_weak_privacy(job.promise.epsilon, job.promise.delta, stacklevel=3)
+    warn_of_weak_privacy(job.promise.epsilon, job.promise.delta, stacklevel=4)
     ledger, stream = open_ledger(terms.ledger), open_stream()
     salt = os.urandom(16)
     statement = None if job.unsafe else state(job.promise, source, terms, stream, salt)
@@ -68,7 +68,7 @@ def run(job: Job, source: Source, engine: Engine, terms: Terms) -> Release:
         release.on_save = lambda path, digest: ledger.note_output(number, path, digest)
     release.notes, release.users, release.exclude_salt = notes, chosen.users, salt
     if len(release) == 0:
-        warnings.warn(_when_empty(job), EmptyRelease, stacklevel=3)
+        warnings.warn(_when_empty(job), EmptyRelease, stacklevel=4)
     return release
 
 
@@ -100,7 +100,7 @@ def _curator_notes(sets: Any, source: Source, terms: Terms) -> tuple[str, ...]:
     seen = getattr(sets, "notes", ()) if terms.check_user and source.form == "columns" else ()
     notes = (*terms.lists.notes, *seen)
     for note in notes:
-        warnings.warn(note, CuratorNote, stacklevel=4)
+        warnings.warn(note, CuratorNote, stacklevel=5)
     return notes
 
 

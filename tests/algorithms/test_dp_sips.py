@@ -22,7 +22,7 @@ some_sets = st.lists(st.sets(st.integers(0, 5), min_size=1), min_size=1, max_siz
 
 
 def calibrate(epsilon, delta, max_items, calibration="exact", **options):
-    return dp_sips.ALGORITHMS[0].calibrate(Request(epsilon, delta, max_items, calibration, options))
+    return dp_sips.DpSips(**options).calibrate(Request(epsilon, delta, max_items, calibration))
 
 
 @settings(deadline=None, max_examples=60)

@@ -14,19 +14,19 @@ from statements import stated
 from user_sets import sets_of
 
 import dpsu
-from dpsu.algorithms.catalogue import calibrate, find
+from dpsu.algorithms.catalogue import build, find
 from dpsu.algorithms.policy import rounding_slack
 from dpsu.algorithms.request import Request
 from dpsu.engines.local import LocalEngine
 from dpsu.errors import InvalidArgument
 from dpsu.kernels.descent import l1_descent
-from dpsu.kernels.weights import ONE
+from dpsu.kernels.units import ONE
 from dpsu.privacy.laplace import optimal_single
 from dpsu.randomness.stream import Stream
 
 
 def mechanism_for(algorithm, epsilon, delta, max_items=300, calibration="exact", **options):
-    return calibrate(find(algorithm), Request(epsilon, delta, max_items, calibration, options))
+    return build(algorithm, **options).calibrate(Request(epsilon, delta, max_items, calibration))
 
 
 def verification_of(algorithm, *privacy, **options):
@@ -35,7 +35,7 @@ def verification_of(algorithm, *privacy, **options):
 
 def is_quick(point):
     """Larger sets and more rounds take seconds to verify."""
-    return point.max_items <= 300 and point.options.get("focus", {}).get("rounds", 20) <= 20
+    return point.max_items <= 300 and point.options.get("rounds", 20) <= 20
 
 
 def test_a_sample_of_all_ranges_is_refused_or_holds():

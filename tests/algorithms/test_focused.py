@@ -13,24 +13,30 @@ from normals import computed_normals
 from user_sets import numbered, sets_of
 
 from dpsu.algorithms import focused
-from dpsu.algorithms.focused import Focus
+from dpsu.algorithms.focused import FocusedGaussian, bell
 from dpsu.algorithms.request import Request
 from dpsu.api.plan import Plan
 from dpsu.engines.local import LocalEngine
 from dpsu.errors import InvalidArgument
-from dpsu.kernels.weights import ONE, bell, weigh_proportionally
+from dpsu.kernels.units import ONE
+from dpsu.kernels.weights import weigh_proportionally
 from dpsu.privacy import crossing, gaussian
 from dpsu.randomness.stream import Purpose, Stream
 
-DEFAULT = Focus()
+DEFAULT = FocusedGaussian()
 PAPER = (3.0, math.exp(-10), 100)
 REQUESTS = [PAPER, (1.0, 1e-5, 100), (1.0, 1e-6, 300), (0.1, 1e-9, 1), (10.0, 0.2, 7)]
-CONSTANTS = [Focus(), Focus(cap=0.45), Focus(rounds=1), Focus(rounds=5, growth=0.7, warmup=2.0, split=0.3)]
+CONSTANTS = [
+    FocusedGaussian(),
+    FocusedGaussian(cap=0.45),
+    FocusedGaussian(rounds=1),
+    FocusedGaussian(rounds=5, growth=0.7, warmup=2.0, split=0.3),
+]
 
 
 @lru_cache
 def calibrate(epsilon, delta, max_items, focus=DEFAULT):
-    return focused.ALGORITHMS[0].calibrate(Request(epsilon, delta, max_items, options={"focus": focus}))
+    return focus.calibrate(Request(epsilon, delta, max_items))
 
 
 some_sets = st.lists(st.sets(st.integers(0, 5), min_size=1), min_size=1, max_size=25).map(numbered)
@@ -39,7 +45,7 @@ some_sets = st.lists(st.sets(st.integers(0, 5), min_size=1), min_size=1, max_siz
 @settings(deadline=None, max_examples=25)
 @given(some_sets, st.binary(min_size=32, max_size=32), st.sampled_from([1.0, 0.5, 0.0]))
 def test_a_selection_is_the_oracles(rows, key, cap):
-    mechanism = calibrate(1.0, 0.1, 6, Focus(cap=cap))
+    mechanism = calibrate(1.0, 0.1, 6, FocusedGaussian(cap=cap))
     sets, stream = sets_of(rows), Stream(key)
     table = mechanism.select(LocalEngine(), sets, stream)
     words = [stream.words(Purpose.NOISE, r, sets.item_digests) for r in range(mechanism.focus.rounds)]
@@ -179,7 +185,7 @@ def test_the_focus_is_a_bell_that_leans_to_the_right(tail):
 )
 def test_constants_that_make_no_sense_are_refused(wrong):
     with pytest.raises(InvalidArgument):
-        Focus(**wrong)
+        FocusedGaussian(**wrong)
 
 
 @pytest.mark.parametrize(
@@ -188,12 +194,7 @@ def test_constants_that_make_no_sense_are_refused(wrong):
 )
 def test_rounds_without_any_chance_are_refused(constants):
     with pytest.raises(InvalidArgument, match="fewer rounds"):
-        calibrate(1.0, 1e-6, 300, Focus(**constants))
-
-
-def test_the_options_take_nothing_but_constants():
-    with pytest.raises(InvalidArgument, match=r"dpsu\.Focus"):
-        calibrate(1.0, 1e-6, 300, focus="16 rounds")
+        calibrate(1.0, 1e-6, 300, FocusedGaussian(**constants))
 
 
 def test_a_plan_knows_the_boundary_and_the_chances():

@@ -19,7 +19,8 @@ from dpsu.algorithms.request import Request
 from dpsu.api.plan import Plan
 from dpsu.engines.local import LocalEngine
 from dpsu.errors import InvalidArgument, TooLarge
-from dpsu.kernels.mad import FINE_ONE, LIMIT, divide_with_bias, require_one_budget
+from dpsu.kernels.mad import divide_with_bias, require_one_budget
+from dpsu.kernels.units import FINE_ONE, LIMIT
 from dpsu.randomness.stream import Purpose, Stream
 
 ITEMS = 8
@@ -33,7 +34,7 @@ some_biases = st.lists(
 
 
 def calibrate(number, epsilon, delta, max_items, calibration="exact", **options):
-    return mad.ALGORITHMS[number].calibrate(Request(epsilon, delta, max_items, calibration, options))
+    return mad.ALGORITHMS[number](**options).calibrate(Request(epsilon, delta, max_items, calibration))
 
 
 def totals_of(adaptive, sets, bias=None):

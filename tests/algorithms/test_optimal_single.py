@@ -10,7 +10,7 @@ import reference
 from user_sets import copies_of
 
 from dpsu.algorithms import optimal_single
-from dpsu.algorithms.catalogue import calibrate, find
+from dpsu.algorithms.catalogue import find
 from dpsu.algorithms.request import Request
 from dpsu.api.plan import Plan
 from dpsu.engines.local import LocalEngine
@@ -21,7 +21,7 @@ WEAK = (1.0, 0.05)
 
 
 def mechanism_for(epsilon, delta):
-    return optimal_single.ALGORITHMS[0].calibrate(Request(epsilon, delta, max_items=1))
+    return optimal_single.OptimalSingle().calibrate(Request(epsilon, delta, max_items=1))
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [WEAK, (3.0, math.exp(-10)), (1.0, 1e-5), (0.1, 1e-9)])
@@ -73,7 +73,7 @@ def test_of_larger_sets_one_item_counts():
 
 def test_it_asks_for_max_items_1():
     with pytest.raises(InvalidArgument, match="max_items=1"):
-        calibrate(find("optimal-single"), Request(1.0, 1e-5))
+        find("optimal-single").calibrate(Request(1.0, 1e-5))
 
 
 def test_it_releases_at_least_what_the_others_do_from_one_item_each():
@@ -90,5 +90,5 @@ def test_it_releases_at_least_what_the_others_do_from_one_item_each():
         "policy-gaussian",
     ]
     for name in [*rivals, "mad", "mad2r", "dp-sips"]:
-        chance = calibrate(find(name), request).chance(holders, 1)
+        chance = find(name).calibrate(request).chance(holders, 1)
         assert (chance <= best + 1e-9).all(), name

@@ -13,14 +13,14 @@ from leaks import SECRET, told
 from user_sets import copies_of, numbered, sets_of
 
 import dpsu
-from dpsu.algorithms.catalogue import calibrate, find
+from dpsu.algorithms.catalogue import build
 from dpsu.algorithms.request import Request
 from dpsu.engines.contract import Walk
 from dpsu.engines.local import LocalEngine
 from dpsu.errors import InvalidArgument
 from dpsu.kernels.compiled import kernel
 from dpsu.kernels.descent import fill_in_order
-from dpsu.kernels.weights import ONE
+from dpsu.kernels.units import ONE
 from dpsu.randomness.stream import Purpose, Stream
 from dpsu.testing import seeded
 
@@ -33,11 +33,11 @@ some_sets = st.lists(st.sets(st.integers(0, 7), min_size=1).map(sorted), min_siz
 
 
 def mechanism_for(epsilon=1.0, delta=1e-6, max_items=300, calibration="exact", **options):
-    return calibrate(find("ordered-laplace"), Request(epsilon, delta, max_items, calibration, options))
+    return dpsu.OrderedLaplace(**options).calibrate(Request(epsilon, delta, max_items, calibration))
 
 
-def walked(sets, cutoff, parts=1, first=None, threads=1, kernel=fill_in_order):
-    walk = Walk(kernel, cutoff, ONE, 1, np.int64, 1 / ONE, parts, small_first=True, first=first)
+def walked(sets, cutoff, parts=1, first=None, threads=1):
+    walk = Walk("fill_in_order", cutoff, ONE, 1, np.int64, 1 / ONE, parts, small_first=True, first=first)
     with LocalEngine(threads) as engine:
         rows = engine.bound(sets, 10**6, STREAM)
         return engine.walk(rows, engine.items(sets), walk, STREAM)["total"]
@@ -214,7 +214,7 @@ USERS = {f"user {n}": ["a", "b", "c", "d", "e"] for n in range(20)}
 
 def test_a_public_order_says_which_items_come_out():
     for order in (["d", "b"], pl.DataFrame({"item": ["d", "b"]}), [*"db", "d", "nobody's"]):
-        release = dpsu.release(USERS, **PRIVACY, algorithm="ordered-laplace", order=order)
+        release = dpsu.release(USERS, **PRIVACY, algorithm=dpsu.OrderedLaplace(order=order))
         assert {"b", "d"} <= {*release.items}
         assert len(release) <= 4
         found = dpsu.verify(release.statement)
@@ -228,7 +228,7 @@ def test_an_order_comes_from_a_file(tmp_path):
     stated = []
     for order in (tmp_path / "order.txt", ["d", "b"], ["b", "d"]):
         with seeded(1):
-            release = dpsu.release(USERS, **PRIVACY, algorithm="ordered-laplace", order=order)
+            release = dpsu.release(USERS, **PRIVACY, algorithm=dpsu.OrderedLaplace(order=order))
         stated.append((release.items, release.statement.lists))
     assert stated[0] == stated[1]
     assert stated[1][1] != stated[2][1]
@@ -246,8 +246,7 @@ def test_an_order_stands_beside_other_lists_and_counts():
         {n: ["a", "b", "c"] for n in range(500)},
         **PRIVACY,
         max_items=3,
-        algorithm="ordered-laplace",
-        order=["c", "a"],
+        algorithm=dpsu.OrderedLaplace(order=["c", "a"]),
         public_items=["z", "a"],
         exclude=["b"],
         counts=True,
@@ -261,13 +260,44 @@ def test_an_order_stands_beside_other_lists_and_counts():
 def test_an_order_that_does_not_fit_is_refused_before_anything_is_spent(order, tmp_path):
     ledger = tmp_path / "ledger.json"
     with pytest.raises(dpsu.DpsuError) as refused:
-        dpsu.release(USERS, **PRIVACY, algorithm="ordered-laplace", order=order, ledger=ledger)
+        dpsu.release(USERS, **PRIVACY, algorithm=dpsu.OrderedLaplace(order=order), ledger=ledger)
     assert SECRET not in told(refused.value)
     assert not ledger.exists() or json.loads(ledger.read_text())["entries"] == []
 
 
 def test_other_algorithms_have_no_order_and_settings_cannot_have_one():
     with pytest.raises(InvalidArgument, match="no option 'order'"):
-        dpsu.release(USERS, **PRIVACY, algorithm="policy-laplace", order=["a"])
-    with pytest.raises(InvalidArgument, match="order"):
+        build("policy-laplace", order=["a"])
+    with pytest.raises(InvalidArgument, match="OrderedLaplace"):
+        dpsu.release(USERS, **PRIVACY, algorithm="ordered-laplace", order=["a"])
+    with pytest.raises(InvalidArgument, match="OrderedLaplace"):
         dpsu.tune(USERS, **PRIVACY, settings=[{"algorithm": "ordered-laplace", "order": ["a"]}])
+    with pytest.raises(InvalidArgument, match="an order cannot be a setting"):
+        dpsu.tune(USERS, **PRIVACY, settings=[{"algorithm": dpsu.OrderedLaplace(order=["a"])}])
+
+
+def test_an_algorithm_with_an_order_is_a_value(tmp_path):
+    """Read once, compared and hashed by its items, and no list among the options."""
+    listed, path = ["d", "b"], tmp_path / "order.txt"
+    path.write_text("d\nb\n", encoding="utf-8")
+    made = [
+        dpsu.OrderedLaplace(order=each) for each in (listed, ("d", "b"), path, pl.DataFrame({"x": listed}))
+    ]
+    listed.append("c")
+    path.unlink()
+    assert len(set(made)) == 1
+    assert made[0].order.count == 2
+    assert {*"db"}.isdisjoint(repr(made[0].order).split("'"))
+    assert made[0] != dpsu.OrderedLaplace(order=["b", "d"])
+    assert made[0] != dpsu.OrderedLaplace()
+    assert build(made[0], parts=2) == dpsu.OrderedLaplace(parts=2, order=["d", "b"])
+    assert made[0].for_engine(8).options() == {"parts": 8}
+
+
+def test_an_order_can_be_compared_and_planned():
+    """Twenty budgets fill two items, and a third in part."""
+    algorithms = [dpsu.OrderedLaplace(alpha=15, order=order) for order in (["d", "b"], ["c"])]
+    frame = dpsu.compare(USERS, **PRIVACY, algorithms=algorithms, runs=2, data_is_public=True)
+    assert 2 <= frame["items"].min() <= frame["items"].max() <= 3
+    plan = dpsu.plan(**PRIVACY, algorithm=algorithms[0])
+    assert plan.users_needed() == dpsu.plan(**PRIVACY, algorithm=dpsu.OrderedLaplace(alpha=15)).users_needed()

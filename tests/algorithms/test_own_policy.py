@@ -68,4 +68,4 @@ def test_wrong_claims_are_refused() -> None:
     with pytest.raises(InvalidArgument, match="update must be a function"):
         dpsu.Policy(update=3, norm=1)  # type: ignore[arg-type]
     with pytest.raises(InvalidArgument, match="passes"):
-        dpsu.plan(**PRIVACY, algorithm=dpsu.Policy(update=l2_descent, norm=2), passes=2)
+        dpsu.Policy(update=l2_descent, norm=2, passes=2)  # type: ignore[call-arg]

@@ -13,7 +13,7 @@ import pytest
 from scipy.special import ndtr
 
 from dpsu.kernels import descent
-from dpsu.kernels.weights import ONE
+from dpsu.kernels.units import ONE
 from dpsu.policies.check import check_policy
 
 ROOT = Path(__file__).parents[2]

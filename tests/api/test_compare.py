@@ -28,7 +28,9 @@ def frame():
 
 
 def test_a_row_per_algorithm_most_items_first(frame):
-    found = dpsu.compare(frame, user="user", item="item", algorithms=SOME, runs=4, public=True, **PRIVACY)
+    found = dpsu.compare(
+        frame, user="user", item="item", algorithms=SOME, runs=4, data_is_public=True, **PRIVACY
+    )
     assert sorted(found["algorithm"]) == sorted(SOME)
     assert found["items"].is_sorted(descending=True)
     assert (found["runs"] == 4).all()
@@ -38,7 +40,7 @@ def test_a_row_per_algorithm_most_items_first(frame):
 def test_figures_are_those_of_releases(frame):
     with dpsu.testing.seeded(1):
         row = dpsu.compare(
-            frame, user="user", item="item", algorithms=["mad"], runs=30, public=True, **PRIVACY
+            frame, user="user", item="item", algorithms=["mad"], runs=30, data_is_public=True, **PRIVACY
         )
     with dpsu.testing.seeded(2):
         sizes = [
@@ -53,7 +55,7 @@ def test_runs_differ_and_seeds_repeat_them(frame):
     def counts():
         with dpsu.testing.seeded(5):
             return dpsu.compare(
-                frame, user="user", item="item", algorithms=SOME, runs=3, public=True, **PRIVACY
+                frame, user="user", item="item", algorithms=SOME, runs=3, data_is_public=True, **PRIVACY
             ).drop("seconds")
 
     assert counts().equals(counts())
@@ -67,7 +69,7 @@ def test_the_ceiling_is_the_sum_of_the_optimal_chances_and_nothing_exceeds_it(fr
         item="item",
         algorithms=[*SOME, "policy-gaussian"],
         max_items=3,
-        public=True,
+        data_is_public=True,
         **PRIVACY,
     )
     chances = [float(chance) for chance in reference.optimal_single(**PRIVACY)]
@@ -78,7 +80,7 @@ def test_the_ceiling_is_the_sum_of_the_optimal_chances_and_nothing_exceeds_it(fr
 
 
 def test_private_data_is_refused_before_it_is_read():
-    with pytest.raises(NotPrivate, match="public=True"):
+    with pytest.raises(NotPrivate, match="data_is_public=True"):
         dpsu.compare("no-such-file.parquet", user="user", item="item", **PRIVACY)
 
 
@@ -101,16 +103,16 @@ def test_algorithms_that_are_not_private_need_consent(frame):
 @pytest.mark.parametrize("wrong", [{"runs": 0}, {"runs": 1.5}, {"algorithms": []}, {"algorithms": "mad"}])
 def test_arguments_that_make_no_sense_are_refused(frame, wrong):
     with pytest.raises(InvalidArgument):
-        dpsu.compare(frame, user="user", item="item", public=True, **PRIVACY, **wrong)
+        dpsu.compare(frame, user="user", item="item", data_is_public=True, **PRIVACY, **wrong)
 
 
 def test_an_option_is_given_to_no_algorithm_by_mistake():
     with pytest.raises(InvalidArgument, match="max_items=1"):
-        dpsu.compare({}, algorithms=["optimal-single"], public=True, **PRIVACY)
+        dpsu.compare({}, algorithms=["optimal-single"], data_is_public=True, **PRIVACY)
 
 
 def test_empty_data_gives_zeros():
-    found = dpsu.compare({}, algorithms=["mad2r", "dp-sips"], public=True, **PRIVACY)
+    found = dpsu.compare({}, algorithms=["mad2r", "dp-sips"], data_is_public=True, **PRIVACY)
     assert found["items"].to_list() == [0.0, 0.0]
     assert found["ceiling"].to_list() == [0.0, 0.0]
 
@@ -134,7 +136,7 @@ def arguments(file):
 
 
 def test_the_command_shows_a_table(file):
-    shown = run(*arguments(file), "--public", "--algorithm", "mad", "--algorithm", "dp-sips")
+    shown = run(*arguments(file), "--data-is-public", "--algorithm", "mad", "--algorithm", "dp-sips")
     assert shown.exit_code == 0
     assert "dp-sips" in shown.stdout
     assert "of the ceiling" in shown.stdout
@@ -145,7 +147,7 @@ def test_the_command_shows_a_table(file):
 def test_the_command_prints_json_and_draws(file, tmp_path):
     for ending in ("png", "svg"):
         picture = tmp_path / f"out.{ending}"
-        shown = run(*arguments(file), "--public", "--algorithm", "mad", "--json", "--plot", picture)
+        shown = run(*arguments(file), "--data-is-public", "--algorithm", "mad", "--json", "--plot", picture)
         assert [row["algorithm"] for row in json.loads(shown.stdout)] == ["mad"]
         assert picture.stat().st_size > 1000
 
@@ -153,7 +155,7 @@ def test_the_command_prints_json_and_draws(file, tmp_path):
 def test_the_command_needs_public(file):
     result = run(*arguments(file))
     assert isinstance(result.exception, NotPrivate)
-    assert "--public" in str(result.exception)
+    assert "--data-is-public" in str(result.exception)
 
 
 def test_a_chart_that_cannot_be_drawn_fails_before_the_work(tmp_path):
@@ -174,6 +176,6 @@ def test_titles_are_compared_by_the_command(tmp_path):
     path = tmp_path / "titles.parquet"
     dpsu.datasets.load("arxiv_titles_small").write_parquet(path)
     command = [sys.executable, "-c", "from dpsu.cli import main; main()", "compare", path, "--user", "author"]
-    command += ["--text", "text", "--epsilon", "3", "--delta", "1e-5", "--public", "--json"]
+    command += ["--text", "text", "--epsilon", "3", "--delta", "1e-5", "--data-is-public", "--json"]
     shown = subprocess.run(command, check=True, capture_output=True, text=True)
     assert len(json.loads(shown.stdout)) >= 6

@@ -86,7 +86,7 @@ def test_dpne_makes_up_ngrams_and_focused_does_not() -> None:
 @pytest.mark.parametrize("shares", [None, (0.5, 0.3, 0.2), (0.1, 0.1, 0.1)])
 def test_all_levels_together_keep_the_promise(method: str, shares: tuple[float, ...] | None) -> None:
     request = Request(1.0, 1e-5)
-    levels, _ = plan_levels(request, 3, shares=shares, method=method)  # type: ignore[arg-type]
+    levels, _ = plan_levels(request, 3, level_shares=shares, method=method)  # type: ignore[arg-type]
     spent = levels[0].budget.compose(*(level.budget for level in levels[1:]))
     assert spent.delta(request.epsilon) <= request.delta
     if shares is None:

@@ -169,7 +169,7 @@ def test_parts_hold_their_own_users_and_items_only(rows, chosen):
 
 def test_the_better_setting_is_found_on_a_part():
     with seeded(1):
-        tuned = dpsu.tune(crowd(), settings=BOUNDS, share=0.2, **PRIVACY)
+        tuned = dpsu.tune(crowd(), settings=BOUNDS, tuning_share=0.2, **PRIVACY)
     assert tuned.setting == {"max_items": 30}
     assert tuned.scores[0] < tuned.scores[1] == 30
     assert tuned.release.items == WORDS
@@ -178,14 +178,14 @@ def test_the_better_setting_is_found_on_a_part():
 
 def test_users_of_the_tuning_part_are_left_out():
     with seeded(2), pytest.warns(dpsu.EmptyRelease, match="users share it"):
-        tuned = dpsu.tune(crowd(), settings=BOUNDS, share=0.999, **PRIVACY)
+        tuned = dpsu.tune(crowd(), settings=BOUNDS, tuning_share=0.999, **PRIVACY)
     assert max(tuned.scores) == 30
     assert len(tuned.release) == 0
 
 
 def test_selection_releases_the_best_of_its_tries():
     with seeded(3):
-        tuned = dpsu.tune(crowd(600), settings=BOUNDS, way="selection", tries=20, **PRIVACY)
+        tuned = dpsu.tune(crowd(600), settings=BOUNDS, method="selection", tries=20, **PRIVACY)
     assert tuned.setting == {"max_items": 30}
     assert tuned.release.items == WORDS
     assert tuned.scores is None
@@ -194,7 +194,7 @@ def test_selection_releases_the_best_of_its_tries():
 
 @pytest.mark.parametrize("way", ["part", "selection"])
 def test_the_statement_says_how_the_setting_was_chosen(way):
-    statement = dpsu.tune(crowd(), settings=BOUNDS, way=way, **PRIVACY).release.statement
+    statement = dpsu.tune(crowd(), settings=BOUNDS, method=way, **PRIVACY).release.statement
     assert (statement.epsilon, statement.delta, statement.budget) == (3.0, 1e-6, None)
     assert (statement.kind, statement.algorithm) == ("tuned", "focused-gaussian")
     assert statement.proof == "docs/tuning.md"
@@ -230,7 +230,7 @@ def test_claims_of_all_settings_are_in_the_statement():
         lambda weights, cutoff: np.minimum(cutoff - weights, 1 / weights.size), norm=1, name="mine"
     )
     choices = [{"max_items": 6}, {"algorithm": own, "max_items": 6}]
-    statement = dpsu.tune(crowd(300), settings=choices, share=0.5, **PRIVACY).release.statement
+    statement = dpsu.tune(crowd(300), settings=choices, tuning_share=0.5, **PRIVACY).release.statement
     assert "'mine'" in str(statement.rests_on)
     assert failing(statement) == []
     assert "'mine'" in dpsu.verify(statement).assumed[-1]
@@ -241,17 +241,19 @@ def test_claims_of_all_settings_are_in_the_statement():
     [
         ({"settings": []}, InvalidArgument, "must be a list"),
         ({"settings": {"max_items": 3}}, InvalidArgument, "must be a list"),
-        ({"settings": [{"max_item": 3}]}, InvalidArgument, "no option 'max_item'"),
+        ({"settings": [{"max_item": 3}]}, InvalidArgument, "Did you mean 'max_items'"),
         ({"settings": [{"algorithm": "policy-gaussian-l1"}]}, NotPrivate, "cannot be a setting"),
         (
-            {"settings": [{"algorithm": "count-laplace"}], "way": "selection"},
+            {"settings": [{"algorithm": "count-laplace"}], "method": "selection"},
             InvalidArgument,
             "Gaussian noise",
         ),
-        ({"way": "guess"}, InvalidArgument, "'part' or 'selection'"),
-        ({"share": 1.0}, InvalidArgument, "between 0 and 1"),
-        ({"way": "selection", "tries": 1}, InvalidArgument, "above 1"),
+        ({"method": "guess"}, InvalidArgument, "'part' or 'selection'"),
+        ({"tuning_share": 1.0}, InvalidArgument, "between 0 and 1"),
+        ({"method": "selection", "tries": 1}, InvalidArgument, "above 1"),
         ({"epsilon": 0.0}, InvalidArgument, "epsilon"),
+        ({"way": "part"}, InvalidArgument, "method"),
+        ({"settings": [{"alpha": 2}]}, InvalidArgument, "PolicyGaussian"),
     ],
 )
 def test_wrong_calls_are_refused(change, error, says):
@@ -269,7 +271,7 @@ def test_the_command_tunes(tmp_path):
     (tmp_path / "data.csv").write_text("\n".join(["user,item", *lines]) + "\n")
     call = [str(Path(sys.executable).parent / "dpsu")]
     call += ["tune", "data.csv", "--user", "user", "--item", "item", "-o", "out.txt", "--epsilon", "3"]
-    call += ["--delta", "1e-12", "--share", "0.2", "--statement", "statement.json"]
+    call += ["--delta", "1e-12", "--tuning-share", "0.2", "--statement", "statement.json"]
     refused = subprocess.run(call, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (refused.returncode, (tmp_path / "out.txt").exists()) == (2, False)
     assert "nothing to choose from" in refused.stderr
@@ -277,7 +279,7 @@ def test_the_command_tunes(tmp_path):
         [*call, "--max-items", "1", "--max-items", "30"], cwd=tmp_path, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
-    assert "chosen: max_items 30" in done.stderr
+    assert "max_items 30" in done.stderr
     assert (tmp_path / "out.txt").read_text().splitlines() == WORDS
     assert dpsu.verify(tmp_path / "statement.json", tmp_path / "out.txt").ok
 

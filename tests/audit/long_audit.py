@@ -13,8 +13,6 @@ from attack import (
     with_noise,
 )
 
-from dpsu.algorithms.focused import Focus
-
 SCREENING = 10_000
 RUNS = 1_000_000
 USERS = 1_000_000
@@ -66,7 +64,7 @@ def test_the_attack_has_power(delta):
 @pytest.mark.parametrize("delta", [0.2, 0.05, 0.005])
 @pytest.mark.parametrize(("max_items", "cap"), [(1, 1.0), (3, 1.0), (20, 1.0), (20, 0.4)])
 def test_items_of_one_user_alone(delta, max_items, cap):
-    mechanism = calibrate(delta, max_items, focus=Focus(cap=cap))
+    mechanism = calibrate(delta, max_items, cap=cap)
     users = USERS // max_items
     exposed = exposed_users(mechanism, users, max_items, seed=2)
     low, high = share_at_least(exposed, users, 0.995), share_at_most(exposed, users, 0.995)

@@ -11,7 +11,6 @@ from attack import EPSILON, epsilon_at_least
 from user_sets import sets_of
 
 from dpsu.algorithms.catalogue import CATALOGUE
-from dpsu.algorithms.catalogue import calibrate as calibrate_any
 from dpsu.algorithms.mechanism import CurveSelection, OneRound
 from dpsu.algorithms.request import Request
 from dpsu.engines.local import LocalEngine
@@ -32,7 +31,7 @@ ALGORITHMS = [
 
 
 def calibrate(name, calibration):
-    return calibrate_any(CATALOGUE[name], Request(EPSILON, DELTA, ITEMS, calibration))
+    return CATALOGUE[name]().calibrate(Request(EPSILON, DELTA, ITEMS, calibration))
 
 
 def with_noise(mechanism, factor):

@@ -7,7 +7,7 @@ import pytest
 from attack import epsilon_at_least, share_at_least, share_at_most
 from user_sets import copies_of
 
-from dpsu.algorithms.catalogue import calibrate, find
+from dpsu.algorithms.catalogue import build
 from dpsu.algorithms.request import Request
 from dpsu.engines.local import LocalEngine
 from dpsu.randomness.stream import Stream
@@ -23,7 +23,7 @@ EDGE = {"dp-sips": 5, "mad": 3, "mad2r": 5}
 
 
 def mechanism_for(name, max_items=3):
-    return calibrate(find(name), Request(EPSILON, DELTA, max_items, options=OPTIONS[name]))
+    return build(name, **OPTIONS[name]).calibrate(Request(EPSILON, DELTA, max_items))
 
 
 def with_selections(mechanism, change):

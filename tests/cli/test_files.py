@@ -53,7 +53,7 @@ INPUTS_AS_OUTPUTS = {
     ),
     "tuning": (["tune", "--max-items", "3", *COLUMNS, *PRIVACY, "rows.csv", "-o", "rows.csv"], "--output"),
     "a comparison's plot": (
-        ["compare", "--public", *COLUMNS, *PRIVACY, "plots.svg", "--plot", "plots.svg"],
+        ["compare", "--data-is-public", *COLUMNS, *PRIVACY, "plots.svg", "--plot", "plots.svg"],
         "--plot",
     ),
     "a report's statement": (["report", "list.txt", "-o", "list.txt"], "--output"),

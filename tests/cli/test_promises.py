@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 from statements import statement_of
 from typer.testing import CliRunner, Result
 
@@ -14,10 +15,18 @@ import dpsu
 from dpsu.cli.app import app
 from dpsu.engines.local import LocalEngine
 from dpsu.errors import InvalidArgument, LedgerError, SourceError
-from dpsu.report.text import ledger_table, render, statement_panel
+from dpsu.report.text import ledger_table, statement_panel
 
 COLUMNS = ["--user", "u", "--item", "i"]
 RELEASE = ["release", "rows.csv", *COLUMNS, "--epsilon", "3", "--delta", "1e-7"]
+
+
+def render(part: object, width: int = 100) -> str:
+    """A rich part as plain text."""
+    console = Console(width=width, no_color=True)
+    with console.capture() as capture:
+        console.print(part)
+    return capture.get()
 
 
 def run(*arguments: str | Path) -> Result:
@@ -149,7 +158,7 @@ def test_the_ledger_counts_what_was_spent_elsewhere() -> None:
     ],
 )
 def test_what_to_record_must_be_clear(arguments: list[str]) -> None:
-    ledger = dpsu.Ledger("spent.db", epsilon=4, delta=1e-6)
+    ledger = dpsu.Ledger.create("spent.db", epsilon=4, delta=1e-6)
     statement_of("weighted-gaussian", 1.0, 1e-7).save("theirs.json")
     assert isinstance(run("ledger", "record", "spent.db", *arguments).exception, InvalidArgument)
     assert ledger.entries() == []
@@ -157,7 +166,7 @@ def test_what_to_record_must_be_clear(arguments: list[str]) -> None:
 
 def test_a_statement_that_was_changed_is_not_recorded() -> None:
     """The file is what is verified: its digest, too."""
-    ledger = dpsu.Ledger("spent.db", epsilon=4, delta=1e-6)
+    ledger = dpsu.Ledger.create("spent.db", epsilon=4, delta=1e-6)
     stated = statement_of("weighted-gaussian", 1.0, 1e-7).to_dict()
     Path("theirs.json").write_text(json.dumps({**stated, "digest": "0" * 64}))
     assert isinstance(run("ledger", "record", "spent.db", "theirs.json").exception, LedgerError)
@@ -165,7 +174,7 @@ def test_a_statement_that_was_changed_is_not_recorded() -> None:
 
 
 def test_a_ledger_fits_a_terminal_whatever_its_purposes_hold() -> None:
-    ledger = dpsu.Ledger("spent.db", epsilon=4, delta=1e-6)
+    ledger = dpsu.Ledger.create("spent.db", epsilon=4, delta=1e-6)
     ledger.record_spending(0.123456, 1.2345e-9, "a purpose [red]with[/] marks \x1b[31m and " + "words " * 20)
     number = ledger.reserve(statement_of("weighted-gaussian", 1.0, 1e-7))
     ledger.note_output(number, Path("a_very_long_name_of_an_output_file_that_goes_on.parquet"), "0" * 64)

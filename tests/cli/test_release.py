@@ -171,7 +171,7 @@ def test_demo() -> None:
     assert run.returncode == 0, run.stderr
     shown = run.stdout.decode()
     assert "what is promised" in shown
-    assert "how likely an item is kept" in shown
+    assert "how likely an item is released" in shown
     sample = shown[: shown.index("╭")].split("\n\n")[1].splitlines()
     assert len({len(line.split()) for line in sample[:-1]}) == 1, "words side by side have broken lines"
 

@@ -41,7 +41,16 @@ def test_a_column_of_text_with_a_tokenizer(notes: Path, tmp_path: Path) -> None:
 
 
 def test_ngrams_in_levels(notes: Path, tmp_path: Path) -> None:
-    levels = ["--longest", "2", "--shares", "0.7,0.3", "--method", "dpne", "--statement", tmp_path / "s.json"]
+    levels = [
+        "--longest",
+        "2",
+        "--level-shares",
+        "0.7,0.3",
+        "--method",
+        "dpne",
+        "--statement",
+        tmp_path / "s.json",
+    ]
     run = dpsu("ngrams", notes, "--user-per", "line", *levels, *PRIVACY, "-o", tmp_path / "out.parquet")
     assert run.returncode == 0, run.stderr
     assert {"cat", "the cat"} <= set(pl.read_parquet(tmp_path / "out.parquet")["ngram"])
@@ -58,7 +67,10 @@ def test_ngrams_in_levels(notes: Path, tmp_path: Path) -> None:
         (["release", "--user-per", "line", "--tokenizer", "word"], "Did you mean 'words'"),
         (["release", "--user", "a", "--text", "b", "--item", "c"], "exclude each other"),
         (["release", "--user-per", "line", "--user", "a"], "leave user="),
-        (["ngrams", "--user-per", "line", "--shares", "a"], "--shares takes one number per level"),
+        (
+            ["ngrams", "--user-per", "line", "--level-shares", "a"],
+            "--level-shares takes one number per level",
+        ),
     ],
 )
 def test_wrong_calls_are_one_clear_line(notes: Path, arguments: list[str], message: str) -> None:

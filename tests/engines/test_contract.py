@@ -10,7 +10,7 @@ import pytest
 from spark_sessions import require_spark, session
 
 import dpsu
-from dpsu.algorithms.catalogue import calibrate, find
+from dpsu.algorithms.catalogue import find
 from dpsu.algorithms.lists import digests_of, typed
 from dpsu.algorithms.request import Request
 from dpsu.algorithms.weighted import even_rule
@@ -18,8 +18,9 @@ from dpsu.engines.choose import engine_for
 from dpsu.engines.contract import Rule, Walk
 from dpsu.engines.local import LocalEngine
 from dpsu.errors import NullValues, TooLarge, UnsupportedType
-from dpsu.kernels.descent import fill_in_order, l1_descent
-from dpsu.kernels.weights import ONE, count_holders, weigh_proportionally
+from dpsu.kernels.descent import l1_descent
+from dpsu.kernels.units import ONE
+from dpsu.kernels.weights import count_holders, weigh_proportionally
 from dpsu.randomness.stream import Stream
 from dpsu.sources.pairs import read_sets
 from dpsu.sources.source import Source
@@ -160,7 +161,7 @@ def test_an_order_of_users_and_items_leaves_the_same_weights(
         sets = each.read(corpus())
         words = pl.DataFrame({"item": [f"word {n}" for n in range(listed)]})
         first = digests_of(typed(words, each.engine.item_types(sets), "order"), STREAM) if listed else None
-        walk = Walk(fill_in_order, 3 * ONE, ONE, 1, np.int64, 1 / ONE, parts, small_first=True, first=first)
+        walk = Walk("fill_in_order", 3 * ONE, ONE, 1, np.int64, 1 / ONE, parts, small_first=True, first=first)
         rows = each.engine.bound(sets, 20, STREAM)
         tables.append(each.table(each.engine.walk(rows, each.engine.items(sets), walk, STREAM)))
     assert tables[0] == tables[1]
@@ -222,7 +223,7 @@ def test_threads_change_nothing_in_a_whole_selection(
     algorithm: str, max_items: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With users divided from the first cut to the last compaction, and with some items left out before."""
-    mechanism = calibrate(find(algorithm), Request(3.0, 1e-2, max_items))
+    mechanism = find(algorithm).calibrate(Request(3.0, 1e-2, max_items))
     sets = read_sets(corpus(2000), user="user", item="item", stream=STREAM)
     closed = np.arange(sets.n_items) % 7 == 0
     monkeypatch.setattr("dpsu.engines.local.FEWEST_PAIRS", 50)

@@ -14,13 +14,14 @@ import polars as pl
 from scipy.stats import beta
 from user_sets import sets_of
 
-from dpsu.algorithms.focused import ALGORITHMS
+from dpsu.algorithms.focused import FocusedGaussian, bell
 from dpsu.algorithms.mechanism import threshold_in_cells
 from dpsu.algorithms.request import Request
 from dpsu.engines.local import LocalEngine
 from dpsu.kernels.compiled import kernel
 from dpsu.kernels.rows import keep_open
-from dpsu.kernels.weights import ONE, bell, weigh_proportionally
+from dpsu.kernels.units import ONE
+from dpsu.kernels.weights import weigh_proportionally
 from dpsu.randomness.stream import Stream
 from dpsu.sets.user_sets import Names, UserSets
 
@@ -83,7 +84,7 @@ class Database:
 
 def calibrate(delta, max_items, **options):
     """Focused Gaussian as the product calibrates it, at the epsilon of the audit."""
-    return ALGORITHMS[0].calibrate(Request(EPSILON, delta, max_items, options=options))
+    return FocusedGaussian(**options).calibrate(Request(EPSILON, delta, max_items))
 
 
 def with_noise(mechanism, factor):

@@ -12,11 +12,11 @@ import numpy as np
 from example_policies import weighted_l2
 
 import dpsu
-from dpsu.algorithms.catalogue import find
-from dpsu.algorithms.focused import Focus
+from dpsu.algorithms.catalogue import build
 from dpsu.algorithms.holders import CountingTerms
 from dpsu.algorithms.job import SingleJob
 from dpsu.algorithms.levels import LevelsJob, plan_levels
+from dpsu.algorithms.policy import PolicyLaplace
 from dpsu.algorithms.request import Request
 from dpsu.algorithms.tuning import Candidate, TuneBySelection, TuneOnPart
 from dpsu.engines.choose import engine_for
@@ -45,7 +45,7 @@ TEXTS = {f"user {n}": ["to be or not to be"] for n in range(300)}
 
 ON_PART = [
     {"algorithm": "weighted-gaussian", "max_items": 5},
-    {"algorithm": "policy-laplace", "max_items": 4, "alpha": 2},
+    {"algorithm": PolicyLaplace(alpha=2), "max_items": 4},
     {"algorithm": "dp-sips", "max_items": 3},
 ]
 FOR_SELECTION = [
@@ -66,7 +66,7 @@ def single(
     **options: Any,
 ) -> Statement:
     """The statement of a run that did not happen."""
-    job = SingleJob(find(algorithm), Request(epsilon, delta, max_items, calibration, options), counts)
+    job = SingleJob(build(algorithm, **options), Request(epsilon, delta, max_items, calibration), counts)
     return state(job.promise, source, Terms(title="a title"), Stream(bytes(32)), bytes(16))
 
 
@@ -137,9 +137,7 @@ MAKERS: dict[str, Callable[[], Statement]] = {
     "ordered-laplace, tiny epsilon": partial(single, "ordered-laplace", epsilon=1e-5),
     "ordered-laplace, public order": partial(single, "ordered-laplace", order=["b", "a"]),
     "policy-gaussian, in passes": partial(single, "policy-gaussian", passes=3, parts=8),
-    "focused-gaussian, small": partial(
-        single, "focused-gaussian", focus=Focus(rounds=4, cap=0.5, warmup=0.3)
-    ),
+    "focused-gaussian, small": partial(single, "focused-gaussian", rounds=4, cap=0.5, warmup=0.3),
     "own policy": partial(single, EVEN),
     "own policy, unequal": partial(single, UNEQUAL),
     "own policy in l1": partial(single, OWN_L1),
@@ -157,7 +155,7 @@ MAKERS: dict[str, Callable[[], Statement]] = {
     "levels, dpne": partial(in_levels, "dpne"),
     "levels with counts": partial(in_levels, "focused-gaussian", CountingTerms(0.2, with_users=True)),
     "tuned with counts": partial(tuned, "part", ON_PART, counts=CountingTerms()),
-    "tuned, ordered": partial(tuned, "part", [{"algorithm": "ordered-laplace", "alpha": 2, "parts": 2}] * 2),
+    "tuned, ordered": partial(tuned, "part", [{"algorithm": dpsu.OrderedLaplace(alpha=2, parts=2)}] * 2),
     "tuned on a part": partial(_first_setting, "part", ON_PART),
     "tuned by selection": partial(_first_setting, "selection", FOR_SELECTION),
     "tuned, own policies": partial(

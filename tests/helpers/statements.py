@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from dpsu.algorithms.catalogue import calibrate, find
+from dpsu.algorithms.algorithm import Algorithm
+from dpsu.algorithms.catalogue import build
 from dpsu.algorithms.job import promise_of
-from dpsu.algorithms.mechanism import Algorithm, Mechanism
+from dpsu.algorithms.mechanism import Mechanism
 from dpsu.algorithms.request import Request
 from dpsu.outcome.statement import Statement
 from dpsu.randomness.stream import Stream
@@ -16,13 +17,13 @@ def statement_of(
     algorithm: Any, epsilon: float = 1.0, delta: float = 1e-6, max_items: int = 40, **options: Any
 ) -> Statement:
     """The statement of this algorithm; optimal-single always has one item per user."""
-    entry = find(algorithm)
     calibration = options.pop("calibration", "exact")
-    items = 1 if entry.name == "optimal-single" else max_items
-    return stated(entry, calibrate(entry, Request(epsilon, delta, items, calibration, options)))
+    chosen = build(algorithm, **options)
+    items = 1 if chosen.name == "optimal-single" else max_items
+    return stated(chosen, chosen.calibrate(Request(epsilon, delta, items, calibration)))
 
 
-def stated(entry: Algorithm, mechanism: Mechanism) -> Statement:
+def stated(algorithm: Algorithm, mechanism: Mechanism) -> Statement:
     """The statement of a calibrated mechanism over two columns."""
     source = Source.of("rows.parquet", user="author", item="word")
-    return state(promise_of(entry, mechanism), source, Terms(), Stream(bytes(32)), bytes(16))
+    return state(promise_of(algorithm, mechanism), source, Terms(), Stream(bytes(32)), bytes(16))

@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import dpsu
+from dpsu.algorithms.catalogue import build
 from dpsu.errors import InvalidArgument
 
 CASES = 200 if os.environ.get("DPSU_HOSTILE") == "long" else 10
@@ -226,7 +227,7 @@ def test_options_are_taken_or_refused(algorithm: str, options: dict[str, Any]) -
 @given(
     st.dictionaries(
         st.sampled_from(
-            ["alpha", "passes", "k", "shares", "d_max", "beta", "b_min", "b_max", "focus", "colour"]
+            ["alpha", "passes", "k", "shares", "d_max", "beta", "b_min", "b_max", "rounds", "cap", "colour"]
         ),
         st.one_of(numbers, st.lists(st.floats(), max_size=3)),
         max_size=2,
@@ -236,7 +237,7 @@ def test_options_are_taken_or_refused(algorithm: str, options: dict[str, Any]) -
 def test_an_algorithms_own_options_are_taken_or_refused(options: dict[str, Any], algorithm: str) -> None:
     items = 1 if algorithm == "optimal-single" else 5
     try:
-        dpsu.plan(epsilon=1.0, delta=1e-5, max_items=items, algorithm=algorithm, **options)
+        dpsu.plan(epsilon=1.0, delta=1e-5, max_items=items, algorithm=build(algorithm, **options))
     except InvalidArgument:
         return
 

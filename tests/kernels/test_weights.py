@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpsu.kernels import descent, rows, weights
-from dpsu.kernels.weights import ONE
+from dpsu.kernels.units import ONE
 
 ITEMS = 7
 NO_TABLE = np.zeros(0, np.int64)

@@ -56,10 +56,10 @@ def test_the_l1_family_adds() -> None:
 
 
 def test_a_release_is_recorded_and_the_cap_holds(tmp_path: Path) -> None:
-    ledger = dpsu.Ledger(tmp_path / "spent.db", epsilon=2.0, delta=2e-6)
+    ledger = dpsu.Ledger.create(tmp_path / "spent.db", epsilon=2.0, delta=2e-6)
     first = dpsu.release(DATA, epsilon=1.5, delta=1e-6, max_items=2, ledger=ledger)
     assert [entry.statement for entry in ledger.entries()] == [first.statement]
-    assert 0 < ledger.epsilon_spent() <= 1.5
+    assert 0 < ledger.epsilon() <= 1.5
     stages: list[str] = []
     with pytest.raises(LedgerError, match="would pass the cap"):
         dpsu.release(
@@ -68,11 +68,11 @@ def test_a_release_is_recorded_and_the_cap_holds(tmp_path: Path) -> None:
     assert "reading" not in stages
     assert len(ledger.entries()) == 1
     dpsu.release(DATA, epsilon=0.3, delta=1e-7, max_items=2, ledger=str(tmp_path / "spent.db"))
-    assert len(dpsu.Ledger(tmp_path / "spent.db").entries()) == 2
+    assert len(dpsu.Ledger.open(tmp_path / "spent.db").entries()) == 2
 
 
 def test_levels_of_ngrams_are_recorded_as_one_release(tmp_path: Path) -> None:
-    ledger = dpsu.Ledger(tmp_path / "spent.db", epsilon=2.0, delta=2e-6)
+    ledger = dpsu.Ledger.create(tmp_path / "spent.db", epsilon=2.0, delta=2e-6)
     texts = {n: ["to be or not to be"] for n in range(400)}
     release = dpsu.ngrams(texts, epsilon=1.5, delta=1e-6, longest=2, max_items=9, ledger=ledger)
     assert [entry.statement for entry in ledger.entries()] == [release.statement]
@@ -81,7 +81,7 @@ def test_levels_of_ngrams_are_recorded_as_one_release(tmp_path: Path) -> None:
 
 
 def test_what_promises_nothing_is_not_recorded(tmp_path: Path) -> None:
-    ledger = dpsu.Ledger(tmp_path / "spent.db", epsilon=2.0, delta=2e-6)
+    ledger = dpsu.Ledger.create(tmp_path / "spent.db", epsilon=2.0, delta=2e-6)
     with dpsu.testing.seeded(1), pytest.raises(InvalidArgument, match="promise something"):
         dpsu.release(DATA, epsilon=1.0, delta=1e-6, ledger=ledger)
     with pytest.raises(InvalidArgument, match="promise something"):
@@ -91,25 +91,25 @@ def test_what_promises_nothing_is_not_recorded(tmp_path: Path) -> None:
 
 def test_a_ledger_is_opened_only_if_it_is_there_and_is_one(tmp_path: Path) -> None:
     with pytest.raises(LedgerError, match="there is no ledger"):
-        dpsu.Ledger(tmp_path / "mispelt.db")
+        dpsu.Ledger.open(tmp_path / "mispelt.db")
     assert not (tmp_path / "mispelt.db").exists()
-    dpsu.Ledger(tmp_path / "spent.db", epsilon=2.0, delta=2e-6)
-    with pytest.raises(LedgerError, match="a cap does not change"):
-        dpsu.Ledger(tmp_path / "spent.db", epsilon=9.0, delta=2e-6)
-    with pytest.raises(InvalidArgument, match="a cap is a pair"):
-        dpsu.Ledger(tmp_path / "other.db", epsilon=9.0)
+    dpsu.Ledger.create(tmp_path / "spent.db", epsilon=2.0, delta=2e-6)
+    with pytest.raises(LedgerError, match=r"Ledger\.open"):
+        dpsu.Ledger.create(tmp_path / "spent.db", epsilon=9.0, delta=2e-6)
+    with pytest.raises(InvalidArgument, match=r"Ledger\.create"):
+        dpsu.Ledger(tmp_path / "other.db", epsilon=9.0, delta=2e-6)
     (tmp_path / "text.db").write_text("not a database, and long enough to be none" * 50)
     with pytest.raises(LedgerError, match="cannot use"):
-        dpsu.Ledger(tmp_path / "text.db")
+        dpsu.Ledger.open(tmp_path / "text.db")
     (tmp_path / "empty.db").touch()
     with pytest.raises(LedgerError, match="cannot use"):
-        dpsu.Ledger(tmp_path / "empty.db")
+        dpsu.Ledger.open(tmp_path / "empty.db")
 
 
 @pytest.mark.parametrize("cap", [(0.0, 1e-6), (1.0, 0.0), (math.inf, 1e-6), (math.nan, 1e-6), (1.0, 1.0)])
 def test_a_cap_must_be_one(tmp_path: Path, cap: tuple[float, float]) -> None:
     with pytest.raises(InvalidArgument, match="a cap needs"):
-        dpsu.Ledger(tmp_path / "spent.db", epsilon=cap[0], delta=cap[1])
+        dpsu.Ledger.create(tmp_path / "spent.db", epsilon=cap[0], delta=cap[1])
 
 
 TEXTS = {n: ["to be or not to be"] for n in range(400)}
@@ -127,7 +127,7 @@ def _spends(ledger: Path, progress: Callable[[str], None]) -> dict[str, Callable
 
 @pytest.mark.parametrize("verb", ["release", "ngrams", "tune"])
 def test_no_verb_reads_data_that_the_ledger_has_no_room_for(tmp_path: Path, verb: str) -> None:
-    dpsu.Ledger(tmp_path / "spent.db", epsilon=1.0, delta=2e-6)
+    dpsu.Ledger.create(tmp_path / "spent.db", epsilon=1.0, delta=2e-6)
     stages: list[str] = []
     with pytest.raises(LedgerError, match="would pass the cap"):
         _spends(tmp_path / "spent.db", stages.append)[verb]()
@@ -140,7 +140,7 @@ def test_a_run_that_fails_while_selecting_counts(
     tmp_path: Path, verb: str, trouble: type[BaseException], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whether and how a mechanism fails may depend on the data."""
-    ledger = dpsu.Ledger(tmp_path / "spent.db", epsilon=10.0, delta=2e-6)
+    ledger = dpsu.Ledger.create(tmp_path / "spent.db", epsilon=10.0, delta=2e-6)
 
     def fail(*args: Any, **how: Any) -> Any:
         raise trouble
@@ -153,7 +153,7 @@ def test_a_run_that_fails_while_selecting_counts(
 
 
 def test_a_run_that_fails_while_reading_does_not_count(tmp_path: Path) -> None:
-    ledger = dpsu.Ledger(tmp_path / "spent.db", epsilon=10.0, delta=2e-6)
+    ledger = dpsu.Ledger.create(tmp_path / "spent.db", epsilon=10.0, delta=2e-6)
     with pytest.raises(SourceError):
         dpsu.release(tmp_path / "absent.csv", user="u", item="i", epsilon=3.0, delta=1e-6, ledger=ledger)
     assert ledger.entries() == []
@@ -162,7 +162,7 @@ def test_a_run_that_fails_while_reading_does_not_count(tmp_path: Path) -> None:
 @pytest.mark.parametrize("verb", ["release", "ngrams", "tune"])
 def test_a_run_that_releases_nothing_counts_before_it_says_so(tmp_path: Path, verb: str) -> None:
     """An empty release is a warning, and warnings may be errors."""
-    ledger = dpsu.Ledger(tmp_path / "spent.db", epsilon=10.0, delta=2e-6)
+    ledger = dpsu.Ledger.create(tmp_path / "spent.db", epsilon=10.0, delta=2e-6)
     how: dict[str, Any] = {"epsilon": 3.0, "delta": 1e-6, "ledger": ledger}
     calls = {
         "release": lambda: dpsu.release({1: ["a"]}, **how),
@@ -177,27 +177,27 @@ def test_a_run_that_releases_nothing_counts_before_it_says_so(tmp_path: Path, ve
 
 
 def test_tuning_is_recorded_as_one_release(tmp_path: Path) -> None:
-    ledger = dpsu.Ledger(tmp_path / "spent.db", epsilon=4.0, delta=2e-6)
+    ledger = dpsu.Ledger.create(tmp_path / "spent.db", epsilon=4.0, delta=2e-6)
     tuned = dpsu.tune(
         DATA, settings=[{"max_items": 2}, {"max_items": 5}], epsilon=3.0, delta=1e-6, ledger=ledger, title="t"
     )
     (entry,) = ledger.entries()
     assert (entry.statement, entry.purpose) == (tuned.release.statement, "t")
-    assert ledger.epsilon_left() == pytest.approx(1.0)
+    assert ledger.left() == pytest.approx(1.0)
 
 
 def test_a_saved_release_tells_the_ledger_where_it_is(tmp_path: Path) -> None:
-    ledger = dpsu.Ledger(tmp_path / "spent.db", epsilon=4.0, delta=2e-6)
+    ledger = dpsu.Ledger.create(tmp_path / "spent.db", epsilon=4.0, delta=2e-6)
     dpsu.release(DATA, epsilon=3.0, delta=1e-6, ledger=ledger).save(tmp_path / "items.csv")
     assert [entry.output for entry in ledger.entries()] == ["items.csv"]
 
 
 def test_what_others_spent_is_recorded(tmp_path: Path) -> None:
-    ledger = dpsu.Ledger(tmp_path / "spent.db", epsilon=4.0, delta=2e-6)
+    ledger = dpsu.Ledger.create(tmp_path / "spent.db", epsilon=4.0, delta=2e-6)
     ledger.record_spending(1.5, 0.0, "another tool's histogram")
     ledger.record(promise(1.0, 1e-6, "policy-laplace"), purpose="from a partner")
     assert [entry.purpose for entry in ledger.entries()] == ["another tool's histogram", "from a partner"]
-    assert ledger.epsilon_spent() == pytest.approx(2.5)
+    assert ledger.epsilon() == pytest.approx(2.5)
     with pytest.raises(LedgerError, match="would pass the cap"):
         ledger.record_spending(1.6, 0.0, "too much")
     with pytest.raises(LedgerError, match="rejected"):
@@ -211,12 +211,12 @@ def test_what_others_spent_is_recorded(tmp_path: Path) -> None:
 
 def test_a_lifted_cap_is_found_out(tmp_path: Path) -> None:
     path = tmp_path / "spent.db"
-    dpsu.Ledger(path, epsilon=1.0, delta=1e-6)
+    dpsu.Ledger.create(path, epsilon=1.0, delta=1e-6)
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("REPLACE INTO cap (rowid, form, epsilon, delta) VALUES (1, 2, 99, 0.5)")
         connection.commit()
     with pytest.raises(LedgerError, match="was altered"):
-        dpsu.Ledger(path)
+        dpsu.Ledger.open(path)
 
 
 TABLES_OF_0_1 = """
@@ -235,20 +235,20 @@ def test_a_ledger_of_0_1_opens_and_its_cap_is_sealed_at_the_first_write(tmp_path
         connection.executescript(TABLES_OF_0_1)
         connection.execute("INSERT INTO releases VALUES (1, ?, ?, ?)", (at, text, chain))
         connection.commit()
-    ledger = dpsu.Ledger(path)
-    assert (ledger.epsilon, ledger.delta, len(ledger.entries())) == (4.0, 1e-5, 1)
+    ledger = dpsu.Ledger.open(path)
+    assert (ledger.cap, len(ledger.entries())) == ((4.0, 1e-5), 1)
     ledger.record(promise(1.0, 1e-6))
-    assert [entry.number for entry in dpsu.Ledger(path).entries()] == [1, 2]
+    assert [entry.number for entry in dpsu.Ledger.open(path).entries()] == [1, 2]
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("REPLACE INTO cap (rowid, form, epsilon, delta) VALUES (1, 1, 99, 0.5)")
         connection.commit()
     with pytest.raises(LedgerError, match="was altered"):
-        dpsu.Ledger(path)
+        dpsu.Ledger.open(path)
 
 
 def test_the_past_stays(tmp_path: Path) -> None:
     path = tmp_path / "spent.db"
-    ledger = dpsu.Ledger(path, epsilon=5.0, delta=1e-5)
+    ledger = dpsu.Ledger.create(path, epsilon=5.0, delta=1e-5)
     for epsilon in (0.5, 1.0):
         ledger.record(promise(epsilon, 1e-7))
     connection = sqlite3.connect(path)
@@ -265,7 +265,7 @@ def test_the_past_stays(tmp_path: Path) -> None:
 
 
 def _record_often(path: Path, times: int) -> None:
-    ledger = dpsu.Ledger(path)
+    ledger = dpsu.Ledger.open(path)
     statement = promise(0.2, 1e-8)
     for _ in range(times):
         try:
@@ -276,7 +276,7 @@ def _record_often(path: Path, times: int) -> None:
 
 def test_many_writers_lose_nothing_and_never_pass_the_cap(tmp_path: Path) -> None:
     path = tmp_path / "spent.db"
-    ledger = dpsu.Ledger(path, epsilon=1.0, delta=1e-5)
+    ledger = dpsu.Ledger.create(path, epsilon=1.0, delta=1e-5)
     statement = promise(0.2, 1e-8)
     room = 1
     while total_delta([statement] * (room + 1), 1.0) <= 1e-5:
@@ -288,7 +288,7 @@ def test_many_writers_lose_nothing_and_never_pass_the_cap(tmp_path: Path) -> Non
     for writer in writers:
         writer.join()
     assert [entry.number for entry in ledger.entries()] == list(range(1, room + 1))
-    assert ledger.spent() <= ledger.delta
+    assert ledger.delta() <= ledger.cap.delta
 
 
 def test_the_command(tmp_path: Path) -> None:

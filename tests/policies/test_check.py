@@ -85,7 +85,7 @@ def test_databases_read_as_they_run():
         "cutoff 1.5; users in this order, by the items they hold:",
         "  2 × {0}",
         "      {0, 1}   <- the extra user",
-        "  then 2 times over:",
+        "  then repeated 2 times:",
         "      {1}",
         "  3 × {2, 3}",
     ]

@@ -6,7 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from dpsu.algorithms.catalogue import calibrate, find
+from dpsu.algorithms.catalogue import find
 from dpsu.algorithms.request import Request
 from dpsu.privacy.budget import Budget
 from dpsu.privacy.laplace import ReleaseCurve
@@ -39,7 +39,7 @@ def test_a_threshold_on_gaussian_noise_reaches_the_bound(mu: float, loss: float)
 
 def test_the_loss_exceeds_epsilon_far_more_often_than_delta() -> None:
     """Weighted Gaussian at (1, 1e-6): twenty times delta for the noise, and more for what a threshold makes of it."""
-    mechanism = calibrate(find("weighted-gaussian"), Request(1.0, 1e-6))
+    mechanism = find("weighted-gaussian").calibrate(Request(1.0, 1e-6))
     budget = mechanism.budget()
     assert budget is not None
     assert _gaussian_tail(1.0, budget.mu) == pytest.approx(2.01e-5, rel=1e-3)

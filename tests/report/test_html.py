@@ -67,13 +67,12 @@ def test_every_algorithm_has_a_page_with_its_curve(algorithm: str) -> None:
 
 
 def test_counts_policies_and_own_constants_find_their_plan() -> None:
-    focus = replace(dpsu.plan(epsilon=1, delta=1e-6).mechanism.focus, rounds=4)  # type: ignore[attr-defined]
     for statement in (
         statement_of("focused-gaussian", counts=True),
         statement_of("weighted-laplace", counts=True),
-        statement_of("focused-gaussian", focus=focus),
-        statement_of("policy-gaussian", alpha=1.5, passes=2),
-        statement_of("dp-sips", shares=[0.3, 0.7]),
+        statement_of(dpsu.FocusedGaussian(rounds=4)),
+        statement_of(dpsu.PolicyGaussian(alpha=1.5, passes=2)),
+        statement_of(dpsu.DpSips(shares=[0.3, 0.7])),
     ):
         assert plan_of(statement) is not None
 
@@ -139,11 +138,11 @@ def test_the_page_says_what_the_release_is_about() -> None:
 @pytest.mark.parametrize("way", ["part", "selection"])
 def test_a_tuned_statement_tells_how_it_was_tuned_but_no_trial(way: Any) -> None:
     settings = [{"max_items": 2}, {"max_items": 3}]
-    made = dpsu.tune(DATA, settings=settings, way=way, epsilon=3.0, delta=1e-6).release.statement
+    made = dpsu.tune(DATA, settings=settings, method=way, epsilon=3.0, delta=1e-6).release.statement
     assert made is not None
     rows = re.search(r'<tr><th scope="row">tuning</th><td>(.*?)</td></tr>', page(made))
     assert rows
-    assert "max_items 2, algorithm" in rows[1]
+    assert "max_items 2" in rows[1]
     assert "sigma" not in rows[1]
     assert plan_of(made) is None
     assert page(replace(made, parameters={**made.parameters, "tuning": 3}))
@@ -195,12 +194,12 @@ def test_the_command(tmp_path: Path) -> None:
         "--statement", paths["statement.json"], "--report", paths["report.html"], "-q",
     )  # fmt: skip
     assert run.returncode == 0, run.stderr
-    assert "The file holds 1 item " in paths["report.html"].read_text()
+    assert "The file contains 1 item " in paths["report.html"].read_text()
     assert (
         json.loads(paths["statement.json"].read_text())["released_sha256"] in paths["report.html"].read_text()
     )
     assert command("report", paths["statement.json"], "-o", paths["again.html"]).returncode == 0
-    assert "The file holds items" in paths["again.html"].read_text()
+    assert "The file contains items" in paths["again.html"].read_text()
     verified = command("verify", paths["statement.json"], "--released", paths["out.csv"])
     assert verified.returncode == 0, verified.stdout
     assert b"VERIFIED" in verified.stdout

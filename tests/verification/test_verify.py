@@ -298,7 +298,7 @@ def statement_of_tuned(way: Any, settings: Any, **how: Any) -> Statement:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", dpsu.EmptyRelease)
         warnings.simplefilter("ignore", dpsu.errors.WeakPrivacy)
-        made = dpsu.tune(SHORT, settings=settings, way=way, **{"epsilon": 3.0, "delta": 1e-6, **how})
+        made = dpsu.tune(SHORT, settings=settings, method=way, **{"epsilon": 3.0, "delta": 1e-6, **how})
     assert made.release.statement is not None
     return made.release.statement
 
@@ -307,20 +307,25 @@ def statement_of_tuned(way: Any, settings: Any, **how: Any) -> Statement:
     ("way", "settings", "how"),
     [
         ("part", [{"max_items": 1}, {"max_items": 30}], {}),
-        ("part", [{}], {"share": 0.5}),
+        ("part", [{}], {"tuning_share": 0.5}),
         ("part", ON_PART, {"epsilon": 0.3, "delta": 1e-9}),
         ("part", [{"algorithm": name, "max_items": 1} for name in PRIVATE], {"epsilon": 9.0}),
         ("part", [{"algorithm": "optimal-single", "max_items": 1}] * 2, {}),
-        ("part", [{"algorithm": "count-laplace"}, {"algorithm": "policy-laplace", "passes": 3}] * 2, {}),
+        ("part", [{"algorithm": "count-laplace"}, {"algorithm": dpsu.PolicyLaplace(passes=3)}] * 2, {}),
         ("part", [{"algorithm": name, "calibration": "paper", "max_items": 7} for name in PRIVATE[:6]], {}),
         ("part", [{"algorithm": EVEN, "max_items": 5}, {"algorithm": OWN_L1, "max_items": 9}], {}),
         ("part", [{"algorithm": OWN_L1, "calibration": "paper", "max_items": 9}, {"max_items": 9}], {}),
+        (
+            "part",
+            [{"algorithm": dpsu.FocusedGaussian(rounds=4)}, {"algorithm": dpsu.DpSips(shares=(1.0,))}],
+            {},
+        ),
         ("selection", [{"max_items": 1}, {"max_items": 30}], {}),
         ("selection", FOR_SELECTION, {"tries": 1.5, "epsilon": 0.3, "delta": 1e-9}),
         ("selection", FOR_SELECTION, {"tries": 40}),
         ("selection", [{"algorithm": name} for name in ("mad", "mad2r", "policy-gaussian")], {}),
         ("selection", [{"algorithm": "count-gaussian", "calibration": "paper"}], {"delta": 0.1}),
-        ("selection", [{"algorithm": EVEN}, {"algorithm": "policy-gaussian", "passes": 2}], {"epsilon": 8}),
+        ("selection", [{"algorithm": EVEN}, {"algorithm": dpsu.PolicyGaussian(passes=2)}], {"epsilon": 8}),
     ],
 )
 def test_tuned_statements_are_accepted(way: Any, settings: Any, how: dict[str, Any]) -> None:

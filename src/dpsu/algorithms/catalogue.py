@@ -1,6 +1,7 @@
 """The catalogue: one file per family, each with its rule, its calibration and a pointer to its proof."""
 
-import polars as pl
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any
 
 from dpsu.algorithms import (
     count,
@@ -13,13 +14,14 @@ from dpsu.algorithms import (
     policy,
     weighted,
 )
-from dpsu.algorithms.mechanism import Algorithm, Mechanism
-from dpsu.algorithms.policy import Policy, calibrate_own
-from dpsu.algorithms.request import Request
+from dpsu.algorithms.algorithm import Algorithm
 from dpsu.errors import InvalidArgument, NotPrivate
 from dpsu.hints import did_you_mean
 
-CATALOGUE: dict[str, Algorithm] = {
+if TYPE_CHECKING:
+    import polars as pl
+
+CATALOGUE: dict[str, type[Algorithm]] = {
     algorithm.name: algorithm
     for family in (count, weighted, policy, ordered, focused, dp_sips, mad, optimal_single, k_anonymity)
     for algorithm in family.ALGORITHMS
@@ -28,8 +30,15 @@ CATALOGUE: dict[str, Algorithm] = {
 DEFAULT = "focused-gaussian"
 
 
-def list_algorithms() -> pl.DataFrame:
-    """All algorithms: name, family, whether private, where they run, and what they do."""
+def list_algorithms() -> "pl.DataFrame":
+    """All algorithms: name, family, whether private, where they run, and what they do.
+
+    >>> import dpsu
+    >>> dpsu.list_algorithms().filter("default")["name"].to_list()
+    ['focused-gaussian']
+    """
+    import polars as pl
+
     return pl.DataFrame(
         [
             {
@@ -45,44 +54,34 @@ def list_algorithms() -> pl.DataFrame:
     )
 
 
-def find(algorithm: "str | Policy") -> Algorithm:
-    """The entry of that name, or one made around the caller's own policy."""
-    if isinstance(algorithm, Policy):
-        own = algorithm
-        return Algorithm(
-            own.name,
-            "policy",
-            "a policy of the caller's own",
-            lambda request: calibrate_own(own, request),
-            options={"alpha": policy.DEFAULT_ALPHA},
-            proof="docs/policies.md",
-        )
+def build(algorithm: "str | Algorithm", **options: Any) -> Algorithm:
+    """The algorithm with these options in place of its own."""
+    found: Any = find(algorithm)
+    known = [each.name for each in fields(found)]
+    for option in options:
+        if option not in known:
+            has = f"its options are {', '.join(known)}" if known else "it has no options"
+            raise InvalidArgument(f"{found.name} has no option {option!r}; {has}.")
+    built: Algorithm = replace(found, **options)
+    return built
+
+
+def find(algorithm: "str | Algorithm") -> Algorithm:
+    """The algorithm of that name with its defaults, or the one that is given."""
+    if isinstance(algorithm, Algorithm):
+        return algorithm
     if algorithm not in CATALOGUE:
-        raise InvalidArgument(
-            f"there is no algorithm {algorithm!r}; there are {', '.join(CATALOGUE)}.{did_you_mean(algorithm, CATALOGUE)}"
-        )
-    return CATALOGUE[algorithm]
+        hint = did_you_mean(str(algorithm), CATALOGUE)
+        raise InvalidArgument(f"there is no algorithm {algorithm!r}; there are {', '.join(CATALOGUE)}.{hint}")
+    return CATALOGUE[algorithm]()
 
 
-def find_private(algorithm: "str | Policy", unsafe: bool = False) -> Algorithm:
+def find_private(algorithm: "str | Algorithm", unsafe: bool = False) -> Algorithm:
     """The same, but algorithms that are not private need consent."""
-    entry = find(algorithm)
-    if not entry.private and not unsafe:
+    found = find(algorithm)
+    if not found.private and not unsafe:
         raise NotPrivate(
-            f"{entry.name} is not differentially private ({entry.proof}). To run it for research, pass unsafe=True "
+            f"{found.name} is not differentially private ({found.proof}). To run it for research, pass unsafe=True "
             "(--unsafe); the result must not be published."
         )
-    return entry
-
-
-def calibrate(algorithm: Algorithm, request: Request) -> Mechanism:
-    """The algorithm, calibrated; options that it does not have are an error."""
-    for option in request.options:
-        if option not in algorithm.options:
-            has = (
-                f"its options are {', '.join(algorithm.options)}"
-                if algorithm.options
-                else "it has no options"
-            )
-            raise InvalidArgument(f"{algorithm.name} has no option {option!r}; {has}.")
-    return algorithm.calibrate(request)
+    return found

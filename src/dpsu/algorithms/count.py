@@ -9,11 +9,11 @@ from fractions import Fraction
 
 import numpy as np
 
+from dpsu.algorithms.algorithm import Algorithm, algorithm
 from dpsu.algorithms.calibrate import curve_selection, gaussian_budget, gaussian_selection
-from dpsu.algorithms.mechanism import Algorithm, Mechanism, OneRound
+from dpsu.algorithms.mechanism import Mechanism, OneRound
 from dpsu.algorithms.request import Request
 from dpsu.engines.contract import Rule
-from dpsu.kernels.weights import weigh_evenly
 
 
 def _unit(max_items: int, norm: int) -> float:
@@ -26,33 +26,47 @@ def _unit(max_items: int, norm: int) -> float:
 
 def _rule(request: Request, norm: int) -> Rule:
     ones = np.ones(request.max_items + 1, np.int64)
-    return Rule(weigh_evenly, unit=_unit(request.max_items, norm), table=ones)
+    return Rule("weigh_evenly", unit=_unit(request.max_items, norm), table=ones)
 
 
-def _count_laplace(request: Request) -> Mechanism:
-    return OneRound(request, _rule(request, norm=1), curve_selection(request, new_weight="count"))
+@algorithm
+class CountLaplace(Algorithm):
+    """The number of users per item, with Laplace noise or its release curve.
+
+    >>> import dpsu
+    >>> dpsu.plan(epsilon=1, delta=1e-6, algorithm=dpsu.CountLaplace()).users_needed(set_size=1)
+    4100
+    """
+
+    name = "count-laplace"
+    family = "count"
+    summary = "number of users per item, Laplace noise or its release curve"
+    proof = "docs/weighted.md"
+
+    def calibrate(self, request: Request) -> Mechanism:
+        """Weights of D^-1 each, and the release curve."""
+        return OneRound(request, _rule(request, norm=1), curve_selection(request, new_weight="count"))
 
 
-def _count_gaussian(request: Request) -> Mechanism:
-    selection = gaussian_selection(request, new_weight="count", spending="count")
-    return OneRound(
-        request, _rule(request, norm=2), selection, gaussian_budget(selection, request.max_items, "count")
-    )
+@algorithm
+class CountGaussian(Algorithm):
+    """The number of users per item, with Gaussian noise.
+
+    >>> import dpsu
+    >>> dpsu.plan(epsilon=1, delta=1e-6, algorithm=dpsu.CountGaussian()).users_needed(set_size=1)
+    426
+    """
+
+    name = "count-gaussian"
+    family = "count"
+    summary = "number of users per item, Gaussian noise"
+    proof = "docs/weighted.md"
+
+    def calibrate(self, request: Request) -> Mechanism:
+        """Weights of D^(-1/2) each, Gaussian noise and a threshold."""
+        selection = gaussian_selection(request, new_weight="count", spending="count")
+        spent = gaussian_budget(selection, request.max_items, "count")
+        return OneRound(request, _rule(request, norm=2), selection, spent)
 
 
-ALGORITHMS = (
-    Algorithm(
-        "count-laplace",
-        "count",
-        "number of users per item, Laplace noise or its release curve",
-        _count_laplace,
-        proof="docs/weighted.md",
-    ),
-    Algorithm(
-        "count-gaussian",
-        "count",
-        "number of users per item, Gaussian noise",
-        _count_gaussian,
-        proof="docs/weighted.md",
-    ),
-)
+ALGORITHMS = (CountLaplace, CountGaussian)

@@ -5,6 +5,7 @@ the budget, spends it on rarer items. Every round draws at most max_items per us
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -12,8 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsu.algorithms.algorithm import Algorithm, algorithm
 from dpsu.algorithms.calibrate import deal
-from dpsu.algorithms.mechanism import Algorithm, Floats, GaussianSelection, Mechanism, thinned
+from dpsu.algorithms.mechanism import Floats, GaussianSelection, Mechanism, thinned
 from dpsu.algorithms.ranges import check_shares
 from dpsu.algorithms.request import Request
 from dpsu.algorithms.weighted import even_rule
@@ -26,7 +28,7 @@ DEFAULT_SHARES = (0.05, 0.15, 0.8)
 
 
 @dataclass(frozen=True)
-class DpSips(Mechanism):
+class DpSipsMechanism(Mechanism):
     """The calibrated mechanism: a share of the budget, a noise and a threshold per round."""
 
     request: Request
@@ -90,25 +92,36 @@ def _release(columns: Columns, selection: GaussianSelection, stream: Stream, r: 
     return {"released": released, "open": ~released}
 
 
-def _dp_sips(request: Request) -> Mechanism:
-    shares = check_shares(request.options.get("shares", DEFAULT_SHARES), DEFAULT_SHARES)
-    parts = deal(request, shares)
-    rounds = []
-    for part in parts:
-        sigma = math.nextafter(1 / part.mu, math.inf)
-        rounds.append(
-            GaussianSelection(sigma, gaussian.threshold_split(sigma, part.delta_new, request.max_items))
-        )
-    return DpSips(request, shares, tuple(rounds), parts[0].compose(*parts[1:]))
+@algorithm
+class DpSips(Algorithm):
+    """Weighted Gaussian in rounds, each on the items that are not yet released.
+
+    `shares` divides the budget between the rounds and sums to 1.
+
+    >>> import dpsu
+    >>> dpsu.plan(epsilon=1, delta=1e-6, algorithm=dpsu.DpSips(shares=(0.2, 0.8))).users_needed()
+    30
+    """
+
+    name = "dp-sips"
+    family = "rounds"
+    summary = "Weighted Gaussian in rounds, each on what is not yet released (Swanberg and others)"
+    proof = "docs/dp-sips.md"
+
+    shares: Sequence[float] = DEFAULT_SHARES
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shares", check_shares(self.shares, DEFAULT_SHARES))
+
+    def calibrate(self, request: Request) -> Mechanism:
+        """Noise and threshold of every round, from its part of the budget."""
+        parts = deal(request, self.shares)
+        rounds = []
+        for part in parts:
+            sigma = math.nextafter(1 / part.mu, math.inf)
+            threshold = gaussian.threshold_split(sigma, part.delta_new, request.max_items)
+            rounds.append(GaussianSelection(sigma, threshold))
+        return DpSipsMechanism(request, tuple(self.shares), tuple(rounds), parts[0].compose(*parts[1:]))
 
 
-ALGORITHMS = (
-    Algorithm(
-        "dp-sips",
-        "rounds",
-        "Weighted Gaussian in rounds, each on what is not yet released (Swanberg and others)",
-        _dp_sips,
-        options={"shares": DEFAULT_SHARES},
-        proof="docs/dp-sips.md",
-    ),
-)
+ALGORITHMS = (DpSips,)

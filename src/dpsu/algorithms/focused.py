@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsu.algorithms.mechanism import CELLS_PER_SIGMA, Algorithm, Floats, Mechanism, drawn, threshold_in_cells
-from dpsu.algorithms.ranges import FOCUS, SMALLEST_SHARE
+from dpsu.algorithms.algorithm import Algorithm, algorithm
+from dpsu.algorithms.mechanism import CELLS_PER_SIGMA, Floats, Mechanism, drawn, threshold_in_cells
+from dpsu.algorithms.ranges import SMALLEST_SHARE
 from dpsu.algorithms.request import Request
 from dpsu.engines.contract import Columns, Engine, Rule
 from dpsu.errors import InvalidArgument
-from dpsu.kernels.weights import ONE, bell, weigh_evenly, weigh_proportionally
+from dpsu.kernels.units import ONE
 from dpsu.privacy import crossing, gaussian
 from dpsu.privacy.budget import Budget
 from dpsu.randomness.noise import gaussian_cells
@@ -38,18 +39,32 @@ SPREAD_FLOOR = 0.02
 """The focus never gets narrower than with this share of the budget still to come."""
 
 
-@dataclass(frozen=True)
-class Focus:
-    """The constants of the mechanism: public, never derived from data.
+@algorithm
+class FocusedGaussian(Algorithm):
+    """Rounds in which users give most to the items that are close to the threshold. The options are public constants.
 
-    rounds: how often users give. growth: each round's share of the budget against the one before. split: the part of
-    delta that pays for noise on shared items; the rest pays for new ones. delta_growth: how the latter is dealt to rounds,
-    as a power of their share. warmup: the share of the budget given evenly. boost: how much faster than so far an item
-    in focus is expected to rise. width: the spread of the focus, in noise still to come. tail: how slowly interest fades
-    above its centre. cap: between giving everything to one item (1) and never more than an even share (0), where the
-    boundary of focused rounds is set for large sets; None takes sigma / (sigma + 2), since a budget weighs less where there
-    is more noise. How they were chosen, and how little most of them matter: docs/focused-study.md.
+    - rounds: the number of rounds.
+    - growth: the ratio of a round's share of the budget to the share of the round before.
+    - split: the part of delta that pays for noise on shared items; the rest pays for new items.
+    - delta_growth: rounds divide the rest by this power of their shares.
+    - warmup: the share of the budget that is given evenly, in the first rounds.
+    - boost: how much faster than before an item in focus is expected to rise.
+    - width: the width of the focus, in standard deviations of the noise that is still to come.
+    - tail: how slowly the focus fades above its centre.
+    - cap: the largest part of a budget that goes to one item, between an even share (0) and all of it (1). None takes
+      sigma / (sigma + 2), since a budget weighs less where there is more noise.
+
+    docs/focused-study.md shows how the defaults were chosen, and how little most of them matter.
+
+    >>> import dpsu
+    >>> dpsu.plan(epsilon=1, delta=1e-6, algorithm=dpsu.FocusedGaussian(rounds=32)).users_needed(set_size=10)
+    77
     """
+
+    name = "focused-gaussian"
+    family = "focused"
+    summary = "rounds in which users give most to items close to the threshold; releases most on text"
+    proof = "docs/focused-gaussian.md"
 
     rounds: int = 20
     growth: float = 1.15
@@ -61,11 +76,13 @@ class Focus:
     tail: float = 0.3
     cap: float | None = None
 
-    def __post_init__(self) -> None:
-        for name, allowed in FOCUS.items():
-            value = getattr(self, name)
-            if not (name == "cap" and value is None):
-                object.__setattr__(self, name, allowed.check(name, value))
+    def calibrate(self, request: Request) -> "FocusedMechanism":
+        """The noise of the whole, and the boundary that new items cross with the rest of delta."""
+        delta_noise = request.delta * self.split
+        delta_new = (request.delta - delta_noise) * (1 - ROUNDING)
+        sigma = gaussian.noise_scale(request.epsilon, delta_noise)
+        boundary = calibrate_boundary(request, self, sigma, delta_new)
+        return FocusedMechanism(request, self, boundary, delta_new)
 
 
 @dataclass(frozen=True)
@@ -92,11 +109,11 @@ class Boundary:
 
 
 @dataclass(frozen=True)
-class FocusedGaussian(Mechanism):
+class FocusedMechanism(Mechanism):
     """The calibrated mechanism."""
 
     request: Request
-    focus: Focus
+    focus: FocusedGaussian
     boundary: Boundary
     delta_new: float
 
@@ -114,8 +131,8 @@ class FocusedGaussian(Mechanism):
         """How users divide what they give in round r: evenly at first, then by priority."""
         unit, caps = self.boundary.shares[r] / ONE, self.boundary.caps
         if r > 0 and self.boundary.spent[r - 1] >= self.focus.warmup:
-            return Rule(weigh_proportionally, unit=unit, table=caps, reads="priority")
-        return Rule(weigh_evenly, unit=unit, table=even_weights(caps))
+            return Rule("weigh_proportionally", unit=unit, table=caps, reads="priority")
+        return Rule("weigh_evenly", unit=unit, table=even_weights(caps))
 
     def chance(self, holders: NDArray[np.int64], set_size: int) -> Floats:
         """By simulation of holders who share all their items."""
@@ -154,6 +171,20 @@ class FocusedGaussian(Mechanism):
         return self.boundary.thresholds[-1] * spent / reach, width
 
 
+def bell(totals: Floats, centre: float, width: float, tail: float) -> Floats:
+    """exp(-x^2 / 2) for x = (total - centre) / width below the centre, for tail * x above it.
+
+    Computed as (1 - y / 2^12)^(2^12). Basic operations round alike on every machine and in every place of an array, which
+    library exponentials need not, and an item's value must be a function of its own total alone.
+    """
+    x = (totals - centre) / width
+    x *= np.where(x <= 0.0, 1.0, tail)
+    values = np.maximum(1.0 - 0.5 * x * x / 4096.0, 0.0)
+    for _ in range(12):
+        values *= values
+    return values
+
+
 def even_weights(caps: Floats) -> NDArray[np.int64]:
     """What `weigh_proportionally` gives to each of s items of equal value, for every s."""
     size = np.arange(len(caps), dtype=np.float64)
@@ -170,7 +201,7 @@ def _begin(columns: Columns) -> Columns:
     }
 
 
-def _round(columns: Columns, mechanism: FocusedGaussian, stream: Stream, r: int) -> Columns:
+def _round(columns: Columns, mechanism: FocusedMechanism, stream: Stream, r: int) -> Columns:
     """Fresh noise on every item that is held and not yet released; the decision; the next priorities."""
     boundary = mechanism.boundary
     counts = columns["held"] & ~columns["released"]
@@ -188,7 +219,7 @@ def _round(columns: Columns, mechanism: FocusedGaussian, stream: Stream, r: int)
     return {"noisy": noisy, "released": released, "priority": priority, "open": ~released}
 
 
-def calibrate_boundary(request: Request, focus: Focus, sigma: float, delta_new: float) -> Boundary:
+def calibrate_boundary(request: Request, focus: FocusedGaussian, sigma: float, delta_new: float) -> Boundary:
     """Shares, noise and thresholds of all rounds, from the noise of the whole and the chance that new items may have."""
     steps = math.log(focus.growth) * np.arange(focus.rounds)
     raw = np.exp(steps - steps.max())
@@ -236,7 +267,13 @@ def calibrate_boundary(request: Request, focus: Focus, sigma: float, delta_new: 
 
 
 def _caps(
-    max_items: int, focus: Focus, noise: float, deal: float, delta_new: float, warm: float, focused: float
+    max_items: int,
+    focus: FocusedGaussian,
+    noise: float,
+    deal: float,
+    delta_new: float,
+    warm: float,
+    focused: float,
 ) -> tuple[NDArray[np.float64], float]:
     """The most a focused user may give to one item, by set size, such that large and small sets need the same threshold."""
     t = np.arange(1, max_items + 1, dtype=np.float64)
@@ -250,23 +287,4 @@ def _caps(
     return np.concatenate([[1.0], np.maximum(np.minimum.accumulate(caps), even)]), wanted
 
 
-def _focused_gaussian(request: Request) -> Mechanism:
-    focus = request.options.get("focus", Focus())
-    if not isinstance(focus, Focus):
-        raise InvalidArgument(f"focus must be a dpsu.Focus, not {type(focus).__name__}.")
-    delta_noise = request.delta * focus.split
-    delta_new = (request.delta - delta_noise) * (1 - ROUNDING)
-    sigma = gaussian.noise_scale(request.epsilon, delta_noise)
-    return FocusedGaussian(request, focus, calibrate_boundary(request, focus, sigma, delta_new), delta_new)
-
-
-ALGORITHMS = (
-    Algorithm(
-        "focused-gaussian",
-        "focused",
-        "rounds in which users back what is close to making it; releases most",
-        _focused_gaussian,
-        options={"focus": Focus()},
-        proof="docs/focused-gaussian.md",
-    ),
-)
+ALGORITHMS = (FocusedGaussian,)

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsu.algorithms.catalogue import calibrate
-from dpsu.algorithms.mechanism import Algorithm, Mechanism, drawn
+from dpsu.algorithms.algorithm import Algorithm
+from dpsu.algorithms.focused import FocusedGaussian
+from dpsu.algorithms.mechanism import Mechanism, drawn
 from dpsu.algorithms.request import Request
 from dpsu.algorithms.share import focused_within, whole_budget
 from dpsu.engines.contract import Columns, Engine, Rule
 from dpsu.errors import InvalidArgument
-from dpsu.kernels.weights import count_holders
 from dpsu.privacy import gaussian
 from dpsu.privacy.budget import Budget
 from dpsu.randomness.noise import gaussian_cells
@@ -67,7 +67,7 @@ def share_with_counts(
     Counts take their share of the squared mu beside Focused Gaussian, and of epsilon and delta beside all others.
     """
     share = terms.share
-    if algorithm.name == "focused-gaussian" and not request.options:
+    if algorithm == FocusedGaussian():
         whole = whole_budget(request)
         for_items, for_counts = whole.split([1 - share, share])
         mechanism: Mechanism = focused_within(request, Budget(for_items.mu, whole.delta_new))
@@ -76,7 +76,7 @@ def share_with_counts(
         taken = {"epsilon": share * request.epsilon, "delta": share * request.delta}
         epsilon, delta = request.epsilon - taken["epsilon"], request.delta - taken["delta"]
         left = replace(request, epsilon=math.nextafter(epsilon, 0), delta=math.nextafter(delta, 0))
-        mechanism = calibrate(algorithm, left)
+        mechanism = algorithm.calibrate(left)
         mu = gaussian.mu_for(**taken)
     counting = count_beside(request, terms, mu, request.max_items)
     return mechanism, replace(counting, stated={**counting.stated, **taken})
@@ -101,7 +101,7 @@ def noisy_holders(
     """The engine's table of items with the column `holders`: noisy for those with `released`, 0 for the others."""
     items = engine.update(items, _open_released)
     rows = engine.bound(sets, max_items, stream, round=CUT, keep=items)
-    items = engine.weigh(rows, items, Rule(count_holders, unit=1.0))
+    items = engine.weigh(rows, items, Rule("count_holders", unit=1.0))
     return engine.update(items, partial(_add_noise, sigma=sigma, stream=stream))
 
 

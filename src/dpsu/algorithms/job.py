@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from dpsu.algorithms.catalogue import calibrate
+from dpsu.algorithms.algorithm import Algorithm
 from dpsu.algorithms.holders import Counting, CountingTerms, noisy_users, share_with_counts
-from dpsu.algorithms.mechanism import Algorithm, Mechanism
+from dpsu.algorithms.mechanism import Mechanism
 from dpsu.algorithms.request import Request
 from dpsu.engines.contract import Engine
 from dpsu.outcome.statement import Kind
@@ -88,14 +88,14 @@ class Job(ABC):
 class SingleJob(Job):
     """One mechanism, with counts of what it releases if they are asked for."""
 
-    def __init__(self, entry: Algorithm, request: Request, counting: CountingTerms | None = None) -> None:
-        self._unsafe = None if entry.private else UNSAFE.format(algorithm=entry.name)
+    def __init__(self, algorithm: Algorithm, request: Request, counting: CountingTerms | None = None) -> None:
+        self._unsafe = None if algorithm.private else UNSAFE.format(algorithm=algorithm.name)
         self._counting: Counting | None = None
         if counting is None:
-            self._mechanism = calibrate(entry, request)
+            self._mechanism = algorithm.calibrate(request)
         else:
-            self._mechanism, self._counting = share_with_counts(entry, request, counting)
-        self.promise = promise_of(entry, self._mechanism, self._counting)
+            self._mechanism, self._counting = share_with_counts(algorithm, request, counting)
+        self.promise = promise_of(algorithm, self._mechanism, self._counting)
 
     def read(self, engine: Engine, source: "Source", lists: "Listed", stream: Stream) -> Any:
         """The user sets, which the mechanism's own lists must fit as well."""
@@ -128,7 +128,7 @@ class SingleJob(Job):
         return self._unsafe
 
 
-def promise_of(entry: Algorithm, mechanism: Mechanism, counting: Counting | None = None) -> Promise:
+def promise_of(algorithm: Algorithm, mechanism: Mechanism, counting: Counting | None = None) -> Promise:
     """What this mechanism promises, with its counts."""
     request, parameters, budget = mechanism.request, mechanism.parameters(), mechanism.budget()
     policies = own_policies(parameters)
@@ -137,14 +137,14 @@ def promise_of(entry: Algorithm, mechanism: Mechanism, counting: Counting | None
         budget = budget.compose(counting.budget) if budget else None
     return Promise(
         kind="single",
-        algorithm=OWN_POLICY if policies else entry.name,
+        algorithm=OWN_POLICY if policies else algorithm.name,
         calibration=request.calibration,
         epsilon=request.epsilon,
         delta=request.delta,
         max_items=request.max_items,
         parameters=parameters,
         budget=budget,
-        proof=entry.proof,
+        proof=algorithm.proof,
         policies=policies,
         lists=mechanism.lists(),
     )

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dpsu.algorithms.focused import FocusedGaussian
+from dpsu.algorithms.focused import FocusedMechanism
 from dpsu.algorithms.holders import Counting, CountingTerms, count_beside
 from dpsu.algorithms.job import Chosen, Job, Promise, Tell
 from dpsu.algorithms.known_domain import Joins, KnownDomain, known_domain
@@ -45,7 +45,7 @@ class Level:
     request: Request
     method: Method
 
-    def focused(self) -> FocusedGaussian:
+    def focused(self) -> FocusedMechanism:
         """The set union of this level where its domain is not known."""
         return focused_within(self.request, self.budget)
 
@@ -168,7 +168,7 @@ def plan_levels(
     request: Request,
     longest: int,
     max_items: int | Sequence[int] = DEFAULT_MAX_ITEMS,
-    shares: Sequence[float] | None = None,
+    level_shares: Sequence[float] | None = None,
     method: Method = "focused-gaussian",
     counts: CountingTerms | None = None,
 ) -> tuple[list[Level], Counting | None]:
@@ -177,9 +177,9 @@ def plan_levels(
         raise InvalidArgument(f"longest must be a whole number from 1 to {MOST_WORDS}, not {longest!r}.")
     if method not in ("focused-gaussian", "dpne"):
         raise InvalidArgument(f"method must be 'focused-gaussian' or 'dpne', not {method!r}.")
-    dealt = [1 / longest] * longest if shares is None else [*shares]
+    dealt = [1 / longest] * longest if level_shares is None else [*level_shares]
     bounds = [max_items] * longest if isinstance(max_items, int) else [*max_items]
-    for name, values in (("shares", dealt), ("max_items", bounds)):
+    for name, values in (("level_shares", dealt), ("max_items", bounds)):
         if len(values) != longest:
             raise InvalidArgument(f"{name} must have one number per level, {longest}, not {len(values)}.")
     whole = whole_budget(request)

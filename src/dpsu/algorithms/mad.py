@@ -7,6 +7,7 @@ to those beyond hope. Proofs, with the rounding: docs/mad.md.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -14,13 +15,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsu.algorithms.algorithm import Algorithm, algorithm
 from dpsu.algorithms.calibrate import deal, gaussian_budget, gaussian_selection
-from dpsu.algorithms.mechanism import Algorithm, Floats, GaussianSelection, Mechanism, thinned
+from dpsu.algorithms.mechanism import Floats, GaussianSelection, Mechanism, thinned
 from dpsu.algorithms.ranges import check_shares
 from dpsu.algorithms.request import Request
 from dpsu.engines.contract import Columns, Engine, Rule
 from dpsu.errors import InvalidArgument
-from dpsu.kernels.mad import FINE_ONE, LIMIT, weigh_rerouted, weigh_with_bias
+from dpsu.kernels.loops import find_loop
+from dpsu.kernels.units import FINE_ONE, LIMIT
 from dpsu.privacy import gaussian
 from dpsu.privacy.budget import Budget
 from dpsu.randomness.stream import Stream
@@ -30,9 +33,7 @@ MAX_USERS = 2**26
 
 UNIT = 1 / FINE_ONE
 
-SHARES = (0.1, 0.9)
-MAD_OPTIONS = {"d_max": 50, "beta": 2.0}
-MAD2R_OPTIONS = {**MAD_OPTIONS, "b_min": 0.5, "b_max": 2.0, "c_lb": 1.0, "c_ub": 3.0, "shares": SHARES}
+DEFAULT_SHARES = (0.1, 0.9)
 
 
 @dataclass(frozen=True)
@@ -52,17 +53,17 @@ class AdaptiveRound:
 
     def totals(self, engine: Engine, rows: Any, items: Any) -> Any:
         """The items with the column `total`; with bias, users look at the column `bias`."""
-        first = Rule(weigh_rerouted, UNIT, np.array([self.first_weights, np.zeros(self.max_items + 1)]))
+        first = Rule("weigh_rerouted", UNIT, np.array([self.first_weights, np.zeros(self.max_items + 1)]))
         items = engine.weigh(rows, items, first)
         items = engine.update(items, partial(_send_back, cutoff=math.floor(self.cutoff * FINE_ONE)))
         if self.b_min == self.b_max == 1:
             second = np.array([self.even_weights - self.first_weights, self.rerouting])
-            items = engine.weigh(rows, items, Rule(weigh_rerouted, UNIT, second, reads="excess"))
+            items = engine.weigh(rows, items, Rule("weigh_rerouted", UNIT, second, reads="excess"))
             return engine.update(items, _add_up)
         rerouted = np.array([np.zeros(self.max_items + 1), self.rerouting])
-        items = engine.weigh(rows, items, Rule(weigh_rerouted, UNIT, rerouted, reads="excess"))
+        items = engine.weigh(rows, items, Rule("weigh_rerouted", UNIT, rerouted, reads="excess"))
         items = engine.update(items, _add_up)
-        items = engine.weigh(rows, items, Rule(weigh_with_bias, UNIT, self.bias_table, reads="bias"))
+        items = engine.weigh(rows, items, Rule("weigh_with_bias", UNIT, self.bias_table, reads="bias"))
         return engine.update(items, _add_up)
 
     @cached_property
@@ -112,7 +113,7 @@ class AdaptiveRound:
 
 
 @dataclass(frozen=True)
-class Mad(Mechanism):
+class MadMechanism(Mechanism):
     """One round."""
 
     request: Request
@@ -151,7 +152,7 @@ class Mad(Mechanism):
 
 
 @dataclass(frozen=True)
-class Mad2R(Mechanism):
+class Mad2rMechanism(Mechanism):
     """Two rounds; the second looks at the noisy totals of the first."""
 
     request: Request
@@ -187,7 +188,7 @@ class Mad2R(Mechanism):
         from dpsu.algorithms.focused_chance import SAMPLES, public_normals
 
         kept = min(set_size, self.request.max_items)
-        noise = public_normals(1, -(-SAMPLES // kept) * kept)[0].reshape(-1, kept)
+        noise = public_normals(1, -(-SAMPLES // kept), kept)[0]
         return thinned(
             lambda n: np.array([self._chance(count, kept, noise) for count in n]), holders, kept / set_size
         )
@@ -202,7 +203,7 @@ class Mad2R(Mechanism):
         weights = np.zeros(items.size, np.int64)
         indptr = np.concatenate([[0], np.cumsum(sizes)])
         bias, table = self.bias(noisy[left]), self.second.bias_table
-        weigh_with_bias(indptr, items, bias, table, weights, np.empty(kept))
+        find_loop("weigh_with_bias")(indptr, items, bias, table, weights, np.empty(kept))
         sizes = np.repeat(sizes, sizes)
         given = (weights + self.second.first_weights[sizes]) * UNIT
         total = self.second.alike(holders, sizes, given)
@@ -248,7 +249,7 @@ def _decide(columns: Columns, selection: GaussianSelection, stream: Stream, r: i
     return {"noisy": noisy, "released": columns["released"] | crossed if r else crossed}
 
 
-def _look(columns: Columns, mechanism: Mad2R) -> Columns:
+def _look(columns: Columns, mechanism: Mad2rMechanism) -> Columns:
     """What the second round sees of the first."""
     noisy = columns["noisy"] * mechanism.first.selection.cell
     return {"open": ~columns["released"] & ~mechanism.hopeless(noisy), "bias": mechanism.bias(noisy)}
@@ -257,42 +258,6 @@ def _look(columns: Columns, mechanism: Mad2R) -> Columns:
 def rounding_slack(d_max: int) -> float:
     """How far rounding can lift the sensitivity above 1: by a unit per rerouted weight and user, and errors of floats."""
     return 2 * MAX_USERS * (math.sqrt(d_max) * UNIT / 2 + (d_max / 2 + 6) * 2.0**-53)
-
-
-def _mad(request: Request) -> Mechanism:
-    d_max, beta = _rerouting(request)
-    sensitivity = 1 + rounding_slack(d_max)
-    selection = gaussian_selection(request, new_weight="symmetric", spending="all", sensitivity=sensitivity)
-    spent = gaussian_budget(selection, request.max_items, "symmetric", sensitivity)
-    adaptive = AdaptiveRound(selection, _cutoff(selection, beta), request.max_items, d_max)
-    return Mad(request, adaptive, spent)
-
-
-def _mad2r(request: Request) -> Mechanism:
-    d_max, beta = _rerouting(request)
-    b_min, b_max = _option(request, "b_min"), _option(request, "b_max")
-    shares = check_shares(request.options.get("shares", SHARES), SHARES)
-    if len(shares) != 2:
-        raise InvalidArgument(
-            f"mad2r has two rounds, so shares must be two numbers that sum to 1, not {list(shares)}."
-        )
-    sensitivity = 1 + rounding_slack(d_max)
-    parts = deal(request, shares)
-
-    def most(t: Floats) -> Floats:
-        return np.asarray(np.minimum(1.0, b_max / np.sqrt(t)), np.float64)
-
-    first = _selection(request, parts[0], sensitivity, gaussian.equal_weight)
-    second = _selection(request, parts[1], sensitivity, most)
-    return Mad2R(
-        request,
-        shares,
-        AdaptiveRound(first, _cutoff(first, beta), request.max_items, d_max),
-        AdaptiveRound(second, _cutoff(second, beta), request.max_items, d_max, b_min, b_max),
-        c_lb=_option(request, "c_lb"),
-        c_ub=_option(request, "c_ub"),
-        spent=parts[0].compose(parts[1]),
-    )
 
 
 def _selection(
@@ -315,29 +280,90 @@ def _cutoff(selection: GaussianSelection, beta: float) -> float:
     return cutoff
 
 
-def _rerouting(request: Request) -> tuple[int, float]:
-    return min(_option(request, "d_max"), request.max_items), _option(request, "beta")
+@algorithm
+class Mad(Algorithm):
+    """One round; the excess of popular items is rerouted to the other items of their users.
+
+    Users with more than `d_max` items do not reroute. The cutoff is the threshold plus `beta` noise scales.
+
+    >>> import dpsu
+    >>> dpsu.plan(epsilon=1, delta=1e-6, algorithm=dpsu.Mad(d_max=20)).users_needed()
+    25
+    """
+
+    name = "mad"
+    family = "mad"
+    summary = "one round; the excess of popular items is rerouted (Chen and others)"
+    proof = "docs/mad.md"
+
+    d_max: int = 50
+    beta: float = 2.0
+
+    def calibrate(self, request: Request) -> Mechanism:
+        """Noise and threshold that pay for the rounding of rerouted weights."""
+        d_max = min(self.d_max, request.max_items)
+        sensitivity = 1 + rounding_slack(d_max)
+        selection = gaussian_selection(
+            request, new_weight="symmetric", spending="all", sensitivity=sensitivity
+        )
+        spent = gaussian_budget(selection, request.max_items, "symmetric", sensitivity)
+        adaptive = AdaptiveRound(selection, _cutoff(selection, self.beta), request.max_items, d_max)
+        return MadMechanism(request, adaptive, spent)
 
 
-def _option(request: Request, name: str) -> Any:
-    return request.option(name, MAD2R_OPTIONS[name])
+@algorithm
+class Mad2r(Algorithm):
+    """Two rounds of MAD; the second looks at the noisy totals of the first.
+
+    An item gets between `b_min` and `b_max` even shares in the second round. `c_lb` and `c_ub` are the numbers of noise
+    scales by which a first total may be too high or too low. `shares` divides the budget between the two rounds.
+
+    >>> import dpsu
+    >>> dpsu.plan(epsilon=1, delta=1e-6, algorithm=dpsu.Mad2r(b_max=1.5)).users_needed()
+    28
+    """
+
+    name = "mad2r"
+    family = "mad"
+    summary = "two rounds of MAD; the second looks at the noisy totals of the first"
+    proof = "docs/mad.md"
+
+    d_max: int = 50
+    beta: float = 2.0
+    b_min: float = 0.5
+    b_max: float = 2.0
+    c_lb: float = 1.0
+    c_ub: float = 3.0
+    shares: Sequence[float] = DEFAULT_SHARES
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shares", check_shares(self.shares, DEFAULT_SHARES))
+        if len(self.shares) != 2:
+            raise InvalidArgument(
+                f"mad2r has two rounds, so shares must be two numbers that sum to 1, not {list(self.shares)}."
+            )
+
+    def calibrate(self, request: Request) -> Mechanism:
+        """Noise and threshold of both rounds, each from its part of the budget."""
+        d_max = min(self.d_max, request.max_items)
+        sensitivity = 1 + rounding_slack(d_max)
+        parts = deal(request, self.shares)
+
+        def most(t: Floats) -> Floats:
+            return np.asarray(np.minimum(1.0, self.b_max / np.sqrt(t)), np.float64)
+
+        first = _selection(request, parts[0], sensitivity, gaussian.equal_weight)
+        second = _selection(request, parts[1], sensitivity, most)
+        bounds = self.b_min, self.b_max
+        return Mad2rMechanism(
+            request,
+            tuple(self.shares),
+            AdaptiveRound(first, _cutoff(first, self.beta), request.max_items, d_max),
+            AdaptiveRound(second, _cutoff(second, self.beta), request.max_items, d_max, *bounds),
+            c_lb=self.c_lb,
+            c_ub=self.c_ub,
+            spent=parts[0].compose(parts[1]),
+        )
 
 
-ALGORITHMS = (
-    Algorithm(
-        "mad",
-        "mad",
-        "one round; what popular items have too much of is rerouted (Chen and others)",
-        _mad,
-        options=MAD_OPTIONS,
-        proof="docs/mad.md",
-    ),
-    Algorithm(
-        "mad2r",
-        "mad",
-        "two rounds of MAD; the second looks at the noisy totals of the first",
-        _mad2r,
-        options=MAD2R_OPTIONS,
-        proof="docs/mad.md",
-    ),
-)
+ALGORITHMS = (Mad, Mad2r)

@@ -1,8 +1,8 @@
-"""What every algorithm is made of: a request, a mechanism calibrated to it, and the ways to decide on totals."""
+"""Mechanisms: algorithms calibrated to a request, and the ways to decide on totals."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -55,20 +55,6 @@ class Mechanism(ABC):
     def fitted(self, engine: Engine, sets: Any, stream: Stream) -> "Mechanism":
         """The mechanism with its lists as items of the sets that were read with this stream; others are refused."""
         return self
-
-
-@dataclass(frozen=True)
-class Algorithm:
-    """An entry of the catalogue."""
-
-    name: str
-    family: str
-    summary: str
-    calibrate: Callable[[Request], Mechanism]
-    private: bool = True
-    engines: tuple[str, ...] = ("local", "spark")
-    options: Mapping[str, Any] = field(default_factory=dict)
-    proof: str = ""
 
 
 @dataclass(frozen=True)

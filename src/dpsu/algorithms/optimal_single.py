@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsu.algorithms.mechanism import Algorithm, Floats, Mechanism, drawn, thinned
+from dpsu.algorithms.algorithm import Algorithm, algorithm
+from dpsu.algorithms.mechanism import Floats, Mechanism, drawn, thinned
 from dpsu.algorithms.request import Request
 from dpsu.engines.contract import Columns, Engine, Rule
 from dpsu.errors import InvalidArgument
-from dpsu.kernels.weights import count_holders
 from dpsu.privacy.laplace import optimal_single
 from dpsu.randomness.noise import keep_counts
 from dpsu.randomness.stream import Stream
@@ -26,7 +26,7 @@ SMALLEST_DELTA = 2.0**-52
 
 
 @dataclass(frozen=True)
-class OptimalSingle(Mechanism):
+class OptimalSingleMechanism(Mechanism):
     """Count the holders; release with a probability that the number sets."""
 
     request: Request
@@ -35,7 +35,7 @@ class OptimalSingle(Mechanism):
     def select(self, engine: Engine, sets: Any, stream: Stream) -> Any:
         """One item of every user, one count and one coin per item."""
         rows = engine.bound(sets, 1, stream)
-        items = engine.weigh(rows, engine.items(sets), Rule(count_holders, unit=1.0))
+        items = engine.weigh(rows, engine.items(sets), Rule("count_holders", unit=1.0))
         return engine.update(items, partial(_toss, probabilities=self.probabilities, stream=stream))
 
     def chance(self, holders: NDArray[np.int64], set_size: int) -> Floats:
@@ -59,26 +59,34 @@ def _toss(columns: Columns, probabilities: Floats, stream: Stream) -> Columns:
     return {"released": drawn(draw, columns, columns["held"])}
 
 
-def _optimal_single(request: Request) -> Mechanism:
-    if request.max_items != 1:
-        raise InvalidArgument(
-            f"optimal-single is for users who have one item each, and max_items is {request.max_items}: pass max_items=1 "
-            "(--max-items 1) if that is your data; every other algorithm takes sets."
-        )
-    if request.delta < SMALLEST_DELTA:
-        raise InvalidArgument(
-            f"optimal-single needs a delta of at least {SMALLEST_DELTA:g}, not {request.delta!r}: its chances are doubles, "
-            "which would stop rising before they reach 1. Choose a larger delta, or weighted-laplace with max_items=1."
-        )
-    return OptimalSingle(request, optimal_single(request.epsilon, request.delta))
+@algorithm
+class OptimalSingle(Algorithm):
+    """The optimal selection for users who have one item each; it needs `max_items=1`.
+
+    >>> import dpsu
+    >>> dpsu.plan(epsilon=1, delta=1e-6, max_items=1, algorithm=dpsu.OptimalSingle()).users_needed()
+    14
+    """
+
+    name = "optimal-single"
+    family = "single"
+    summary = "for users with one item each (max_items 1): the optimal selection"
+    proof = "docs/optimal-single.md"
+
+    def calibrate(self, request: Request) -> Mechanism:
+        """The chance of release for every number of holders."""
+        if request.max_items != 1:
+            raise InvalidArgument(
+                f"optimal-single is for users who have one item each, and max_items is {request.max_items}: pass "
+                "max_items=1 (--max-items 1) if that is your data; every other algorithm takes sets."
+            )
+        if request.delta < SMALLEST_DELTA:
+            raise InvalidArgument(
+                f"optimal-single needs a delta of at least {SMALLEST_DELTA:g}, not {request.delta!r}: its chances are "
+                "doubles, which would stop rising before they reach 1. Choose a larger delta, or weighted-laplace with "
+                "max_items=1."
+            )
+        return OptimalSingleMechanism(request, optimal_single(request.epsilon, request.delta))
 
 
-ALGORITHMS = (
-    Algorithm(
-        "optimal-single",
-        "single",
-        "for users with one item each (max_items 1): the optimal selection",
-        _optimal_single,
-        proof="docs/optimal-single.md",
-    ),
-)
+ALGORITHMS = (OptimalSingle,)

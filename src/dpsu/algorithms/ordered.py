@@ -1,59 +1,91 @@
 """Ordered Laplace: users fill their items one after the other, all in one common order, small sets first.
 
-ℓ1-descent spreads a user's budget over all open items, so that rare ones each get a fraction that is mostly wasted. Here
-all users push the same items first, which then make it. Weights are exact integers of ℓ1-sensitivity 1, and the release
-curve needs neither symmetry nor `max_items`. Proof: docs/ordered-laplace.md.
+ℓ1-descent spreads a user's budget over all open items, so each rare item gets a small fraction, and most of it is wasted.
+Here all users give to the same items first, and these items reach the threshold. Weights are exact integers of
+ℓ1-sensitivity 1, and the release curve needs neither symmetry nor `max_items`. Proof: docs/ordered-laplace.md.
 """
 
 import hashlib
 import math
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
+from dpsu.algorithms.algorithm import Algorithm, algorithm
 from dpsu.algorithms.calibrate import curve_selection
-from dpsu.algorithms.lists import canonical, digests_of, distinct_rows, frame_of, typed
-from dpsu.algorithms.mechanism import Algorithm, CurveSelection, Floats, Mechanism, thinned
+from dpsu.algorithms.mechanism import CurveSelection, Floats, Mechanism, thinned
 from dpsu.algorithms.policy import DEFAULT_ALPHA
 from dpsu.algorithms.request import Request
 from dpsu.engines.contract import Engine, Walk
 from dpsu.errors import InvalidArgument
-from dpsu.kernels.descent import fill_in_order
-from dpsu.kernels.weights import ONE
+from dpsu.kernels.units import ONE
 from dpsu.randomness.stream import Stream
-from dpsu.sources.discreet import discreet
+
+if TYPE_CHECKING:
+    import polars as pl
 
 ORDER = "order"
-"""The option that takes a public order, and what the statement calls the list."""
+"""The option that takes a public order, and the name of the list in a statement."""
 
 MOST_UNITS = 2**62
 """Above the cutoffs of all parts together, in units of 2^-30: the largest total that an item can have."""
 
 
 @dataclass(frozen=True)
-class OrderedLaplace(Mechanism):
+class PublicOrder:
+    """Public items in their order, read once; two are equal if their digests are.
+
+    `count` and `sha256` are the length and the digest of the list, with each item once and in its place.
+    """
+
+    count: int
+    sha256: str
+    items: "pl.DataFrame" = field(compare=False, repr=False)
+
+    def described(self) -> dict[str, Any]:
+        """What the statement says of the list."""
+        return {"count": self.count, "sha256": self.sha256}
+
+
+def read_order(items: Any) -> PublicOrder:
+    """The order that the caller gives as a list, a frame or the Path of a file; its errors contain no entry."""
+    from dpsu.algorithms.lists import canonical, distinct_rows, frame_of
+    from dpsu.sources.discreet import discreet
+
+    @discreet
+    def read() -> PublicOrder:
+        frame = frame_of(items, ORDER)
+        assert frame is not None
+        rows = distinct_rows(frame)
+        return PublicOrder(len(rows), hashlib.sha256(canonical(rows)).hexdigest(), frame)
+
+    return read()
+
+
+@dataclass(frozen=True)
+class OrderedLaplaceMechanism(Mechanism):
     """A walk over all users, who fill their items in one order, and one coin per item.
 
-    `listed` are the items that come first, in their order; all others follow in the order of their keyed digests.
+    The items of `order` come first; all others follow in the order of their keyed digests.
     """
 
     request: Request
+    alpha: float
     walk: Walk
     selection: CurveSelection
-    listed: pl.DataFrame | None = None
+    order: PublicOrder | None = None
 
     def select(self, engine: Engine, sets: Any, stream: Stream) -> Any:
         """Bound, walk, decide; a public order must have been `fitted` to the sets that were read."""
-        assert self.listed is None or self.walk.first is not None
+        assert self.order is None or self.walk.first is not None
         rows = engine.bound(sets, self.request.max_items, stream)
         items = engine.walk(rows, engine.items(sets), self.walk, stream)
         return engine.update(items, self.selection.step(stream, self.walk.unit))
 
     def chance(self, holders: NDArray[np.int64], set_size: int) -> Floats:
-        """For holders who share all their items: they fill as many as they can, and any of them may come first."""
+        """For holders who share all their items: they fill as many as they can, and each item may come first."""
         kept = min(set_size, self.request.max_items)
         return thinned(lambda n: self._mean_chance(n, kept), holders, kept / set_size)
 
@@ -69,66 +101,90 @@ class OrderedLaplace(Mechanism):
         return np.asarray((full * at_cutoff + begun * at_rest + untouched * empty) / items, np.float64)
 
     def parameters(self) -> dict[str, Any]:
-        """The selection's, the walk's constants, and where the order of items comes from."""
+        """The selection's, the walk's constants, and the source of the order of items."""
         return {
             **self.selection.parameters(),
-            "alpha": self.request.option("alpha", DEFAULT_ALPHA),
+            "alpha": self.alpha,
             "cutoff": self.walk.unit * self.walk.cutoff,
             "parts": self.walk.parts,
-            "item_order": "keyed" if self.listed is None else "public",
+            "item_order": "keyed" if self.order is None else "public",
         }
 
     def lists(self) -> dict[str, Any]:
-        """The length and the digest of the public order, each item once and in its place."""
-        if self.listed is None:
-            return {}
-        rows = distinct_rows(self.listed)
-        return {ORDER: {"count": len(rows), "sha256": hashlib.sha256(canonical(rows)).hexdigest()}}
+        """The length and the digest of the public order."""
+        return {} if self.order is None else {ORDER: self.order.described()}
 
-    def fitted(self, engine: Engine, sets: Any, stream: Stream) -> "OrderedLaplace":
+    def fitted(self, engine: Engine, sets: Any, stream: Stream) -> "OrderedLaplaceMechanism":
         """The mechanism with the digests of its public order."""
-        if self.listed is None:
+        if self.order is None:
             return self
-        first = digests_of(typed(self.listed, engine.item_types(sets), ORDER), stream)
+        from dpsu.algorithms.lists import digests_of, typed
+
+        first = digests_of(typed(self.order.items, engine.item_types(sets), ORDER), stream)
         return replace(self, walk=replace(self.walk, first=first))
 
 
 def cutoff_of_part(cutoff: float, parts: int) -> float:
-    """What the users of one part fill items up to, in budgets: at least one.
+    """The cutoff of one part, in budgets: at least one.
 
-    An item's holders scatter over the parts, so that is a part of the cutoff and a standard deviation more.
+    The holders of an item scatter over the parts, so it is the part's share of the cutoff plus one standard deviation.
     """
     each = cutoff / parts
     return max(min(cutoff, each + math.sqrt(each)), 1.0)
 
 
-def _ordered_laplace(request: Request) -> Mechanism:
-    alpha, parts = request.option("alpha", DEFAULT_ALPHA), request.option("parts", 1)
-    # The first new item of a user may get the whole budget, so no symmetry is taken for granted.
-    selection = curve_selection(request, new_weight="any")
-    full = selection.parameters()["threshold"] + alpha / request.epsilon
-    cutoff = math.ceil(cutoff_of_part(full, parts) * ONE)
-    if cutoff * parts >= MOST_UNITS:
-        raise InvalidArgument(
-            f"the cutoff of ordered-laplace, {cutoff / ONE:.3g} budgets, times parts, {parts}, must be below 2^32, so that "
-            "no total leaves 64 bits. Choose a larger epsilon, a smaller alpha or fewer parts."
-        )
-    walk = Walk(fill_in_order, cutoff, ONE, 1, np.int64, 1 / ONE, parts, small_first=True)
-    return OrderedLaplace(request, walk, selection, _read_order(request.options.get(ORDER)))
+@algorithm
+class OrderedLaplace(Algorithm):
+    """Users fill their items one after the other in one common order, small sets first; for few items per user.
+
+    The cutoff is the threshold plus `alpha` noise scales. `parts` divides the users into parts that run side by side; None
+    leaves it to the engine. `order` is a list, a frame or the Path of a file of public items: they are filled first, in
+    this order. It must not be made from the data. Without it, the order of items is random.
+
+    >>> import dpsu
+    >>> dpsu.plan(epsilon=1, delta=1e-6, algorithm=dpsu.OrderedLaplace(alpha=2)).users_needed()
+    14
+    >>> visits = {n: ["E11", "I10", f"rare {n}"] for n in range(40)}
+    >>> ordered = dpsu.OrderedLaplace(alpha=50, order=["I10", "E11"])
+    >>> dpsu.release(visits, epsilon=3, delta=1e-6, algorithm=ordered).items
+    ['E11', 'I10']
+    """
+
+    name = "ordered-laplace"
+    family = "policy"
+    summary = "users fill their items one after the other in one common order, small sets first"
+    proof = "docs/ordered-laplace.md"
+
+    alpha: float = DEFAULT_ALPHA
+    parts: int | None = None
+    order: Any = None
+
+    def __post_init__(self) -> None:
+        if self.order is not None and not isinstance(self.order, PublicOrder):
+            object.__setattr__(self, ORDER, read_order(self.order))
+
+    def for_engine(self, parts: int) -> "OrderedLaplace":
+        """The algorithm in as many parts as the engine takes, unless the caller has chosen a number."""
+        return self if self.parts is not None else replace(self, parts=parts)
+
+    def options(self) -> dict[str, Any]:
+        """The options that are plain data: all but the order."""
+        return {name: value for name, value in super().options().items() if name != ORDER}
+
+    def calibrate(self, request: Request) -> Mechanism:
+        """The release curve, and a cutoff in exact integers."""
+        parts = self.parts or 1
+        # The first new item of a user may get the whole budget, so the calibration does not rely on symmetry.
+        selection = curve_selection(request, new_weight="any")
+        full = selection.parameters()["threshold"] + self.alpha / request.epsilon
+        cutoff = math.ceil(cutoff_of_part(full, parts) * ONE)
+        if cutoff * parts >= MOST_UNITS:
+            raise InvalidArgument(
+                f"the cutoff of ordered-laplace, {cutoff / ONE:.3g} budgets, times parts, {parts}, must be below 2^32, so "
+                "that no total exceeds 64 bits. Choose a larger epsilon, a smaller alpha or fewer parts."
+            )
+        walk = Walk("fill_in_order", cutoff, ONE, 1, np.int64, 1 / ONE, parts, small_first=True)
+        return OrderedLaplaceMechanism(request, self.alpha, walk, selection, self.order)
 
 
-@discreet
-def _read_order(items: Any) -> pl.DataFrame | None:
-    return frame_of(items, ORDER)
-
-
-ALGORITHMS = (
-    Algorithm(
-        "ordered-laplace",
-        "policy",
-        "users fill their items one after the other in one common order, small sets first",
-        _ordered_laplace,
-        options={"alpha": DEFAULT_ALPHA, "parts": 1, ORDER: None},
-        proof="docs/ordered-laplace.md",
-    ),
-)
+ALGORITHMS = (OrderedLaplace,)

@@ -11,28 +11,17 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Literal
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsu.algorithms.calibrate import (
-    curve_selection,
-    gaussian_budget,
-    gaussian_selection,
-)
-from dpsu.algorithms.mechanism import (
-    Algorithm,
-    CurveSelection,
-    Floats,
-    Mechanism,
-    Selection,
-    thinned,
-)
+from dpsu.algorithms.algorithm import Algorithm, algorithm
+from dpsu.algorithms.calibrate import curve_selection, gaussian_budget, gaussian_selection
+from dpsu.algorithms.mechanism import CurveSelection, Floats, Mechanism, Selection, thinned
 from dpsu.algorithms.request import Request
 from dpsu.engines.contract import Engine, Walk
 from dpsu.errors import InvalidArgument
-from dpsu.kernels.descent import l1_descent, l1_descent_in_l2, l2_descent
-from dpsu.kernels.weights import ONE, Kernel
+from dpsu.kernels.loops import Loop
+from dpsu.kernels.units import ONE
 from dpsu.privacy.budget import Budget
 from dpsu.randomness.stream import Stream
 
@@ -55,38 +44,15 @@ PART_SHARE = 1.5
 
 
 @dataclass(frozen=True)
-class Policy:
-    """A policy of your own, for `algorithm=`.
-
-    `update(weights, cutoff)` is compiled with numba; it gets the current weights of one user's items and returns what
-    the user adds to each: at most 1 in the given `norm`, never below zero. That it is contractive (two histories one
-    budget apart stay one budget apart) is your claim, and the statement says so: try `dpsu check-policy` on it.
-    `symmetric` claims that items of equal weight get equal increments, which lowers the threshold.
-    """
-
-    update: Callable[[Floats, float], Floats]
-    norm: Literal[1, 2]
-    symmetric: bool = False
-    name: str = "policy"
-
-    def __post_init__(self) -> None:
-        if self.norm not in (1, 2):
-            raise InvalidArgument(
-                f"norm must be 1 or 2, not {self.norm!r}: it is the norm a user's increments are measured in."
-            )
-        if not callable(self.update):
-            raise InvalidArgument("update must be a function (weights, cutoff) -> increments.")
-
-
-@dataclass(frozen=True)
 class PolicyMechanism(Mechanism):
     """A walk over all users and one decision per item."""
 
     request: Request
+    alpha: float
     walk: Walk
     selection: Selection
     spent: Budget | None = None
-    own: Policy | None = None
+    own: "Policy | None" = None
 
     def select(self, engine: Engine, sets: Any, stream: Stream) -> Any:
         """Bound, walk, decide."""
@@ -114,7 +80,7 @@ class PolicyMechanism(Mechanism):
         own = {"policy": self.own.name, "norm": self.own.norm} if self.own else {}
         return {
             **self.selection.parameters(),
-            "alpha": Options.of(self.request).alpha,
+            "alpha": self.alpha,
             "cutoff": self.walk.unit * self.walk.cutoff,
             "passes": self.walk.passes,
             "parts": self.walk.parts,
@@ -137,22 +103,6 @@ def rounding_slack(cutoff: float, max_items: int, norm: int, passes: int = 1, pa
     return 2 * (MAX_USERS * passes * per_visit + adding)
 
 
-@dataclass(frozen=True)
-class Options:
-    """The checked options of a policy."""
-
-    alpha: float
-    passes: int
-    parts: int
-
-    @classmethod
-    def of(cls, request: Request) -> "Options":
-        """Those of the request, or the defaults."""
-        return cls(
-            request.option("alpha", DEFAULT_ALPHA), request.option("passes", 1), request.option("parts", 1)
-        )
-
-
 def part_of_cutoff(cutoff: float, parts: int, budget: float) -> float:
     """What the users of one part raise items towards: a share of the cutoff, but not less than one budget.
 
@@ -161,33 +111,20 @@ def part_of_cutoff(cutoff: float, parts: int, budget: float) -> float:
     return max(min(cutoff, PART_SHARE * cutoff / parts), budget)
 
 
-def _policy_laplace(request: Request) -> Mechanism:
-    options = Options.of(request)
-    # Left-over units of the common level go to the first items of a row: symmetric up to one unit.
-    selection = curve_selection(request, new_weight="symmetric", margin=options.passes / ONE)
-    cutoff = (selection.parameters()["threshold"] + options.alpha / request.epsilon) * ONE
-    cutoff = math.ceil(part_of_cutoff(cutoff, options.parts, ONE))
-    if cutoff * request.max_items >= MOST_UNITS:
-        raise InvalidArgument(
-            f"the cutoff of policy-laplace, {cutoff / ONE:.3g} budgets, times max_items, {request.max_items}, must be below "
-            "2^32, so that no sum of a user's gaps leaves 64 bits. Choose a larger epsilon, a smaller alpha or fewer "
-            "max_items."
-        )
-    walk = Walk(l1_descent, cutoff, ONE // options.passes, options.passes, np.int64, 1 / ONE, options.parts)
-    return PolicyMechanism(request, walk, selection)
-
-
 def _gaussian_walk(
     request: Request,
-    kernel: Kernel,
-    new_weight: Literal["symmetric", "any"],
+    loop: Loop,
+    alpha: float,
+    passes: int = 1,
+    parts: int = 1,
     *,
-    spends_all: bool,
+    symmetric: bool = True,
+    spends_all: bool = False,
     tolerance: float = 0.0,
 ) -> PolicyMechanism:
     """Noise, threshold and cutoff that pay for the rounding of the cutoff itself, and for a `tolerance` of the budget."""
-    options = Options.of(request)
-    spending: Literal["all", "any"] = "all" if spends_all and options.passes == 1 else "any"
+    new_weight: Literal["symmetric", "any"] = "symmetric" if symmetric else "any"
+    spending: Literal["all", "any"] = "all" if spends_all and passes == 1 else "any"
     sensitivity, needed = 0.0, 1.0
     while needed > sensitivity:
         # Rounding grows with the cutoff, and the cutoff with the noise that pays for it.
@@ -195,13 +132,12 @@ def _gaussian_walk(
         selection = gaussian_selection(
             request, new_weight=new_weight, spending=spending, sensitivity=sensitivity
         )
-        cutoff = selection.threshold + options.alpha * selection.sigma
-        cutoff = part_of_cutoff(cutoff, options.parts, 1.0)
-        slack = rounding_slack(cutoff, request.max_items, 2, options.passes, options.parts)
+        cutoff = part_of_cutoff(selection.threshold + alpha * selection.sigma, parts, 1.0)
+        slack = rounding_slack(cutoff, request.max_items, 2, passes, parts)
         needed = 1 + (slack + tolerance) * (1 + 2.0**-40)
-    walk = Walk(kernel, cutoff, 1 / options.passes, options.passes, np.float64, 1.0, options.parts)
+    walk = Walk(loop, cutoff, 1 / passes, passes, np.float64, 1.0, parts)
     spent = gaussian_budget(selection, request.max_items, new_weight, sensitivity)
-    return PolicyMechanism(request, walk, selection, spent)
+    return PolicyMechanism(request, alpha, walk, selection, spent)
 
 
 def _payable(sensitivity: float) -> float:
@@ -215,38 +151,11 @@ def _payable(sensitivity: float) -> float:
     return sensitivity
 
 
-def _policy_gaussian(request: Request) -> Mechanism:
-    return _gaussian_walk(request, l2_descent, "symmetric", spends_all=True)
-
-
-def _policy_gaussian_l1(request: Request) -> Mechanism:
-    return _gaussian_walk(request, l1_descent_in_l2, "symmetric", spends_all=False)
-
-
-def calibrate_own(policy: Policy, request: Request) -> Mechanism:
-    """A mechanism around the caller's policy, with the appendix's thresholds unless symmetry is claimed."""
-    options = Options.of(request)
-    if options.passes != 1:
-        raise InvalidArgument(
-            "passes is for the built-in policies; a policy of your own sees every user once."
-        )
-    new_weight: Literal["symmetric", "any"] = "symmetric" if policy.symmetric else "any"
-    kernel = _walk_with(policy.update, policy.norm)
-    if policy.norm == 2:
-        mechanism = _gaussian_walk(request, kernel, new_weight, spends_all=False, tolerance=TOLERANCE)
-        return replace(mechanism, own=policy)
-    selection = curve_selection(request, new_weight=new_weight)
-    cutoff = selection.parameters()["threshold"] + options.alpha / request.epsilon
-    # Weights are lowered by what rounding may add. A lowered weight stands for at most twice as much: see _payable.
-    slack = rounding_slack(2 * cutoff, request.max_items, norm=1) + TOLERANCE
-    unit = math.nextafter(1 / _payable(1 + slack), 0)
-    walk = Walk(kernel, cutoff / unit, 1.0, 1, np.float64, unit=unit)
-    return PolicyMechanism(request, walk, selection, own=policy)
-
-
 @lru_cache(maxsize=16)
-def _walk_with(rule: Callable[..., Any], norm: int) -> Kernel:
+def _walk_with(rule: Callable[..., Any], norm: int) -> Callable[..., Any]:
     """The update as a loop over users; weights stop at the cutoff, which brings no two histories further apart."""
+    import numba
+
     update: Any = rule if hasattr(rule, "py_func") else numba.njit(rule)
     most, least = 1 + TOLERANCE, -TOLERANCE
 
@@ -268,30 +177,159 @@ def _walk_with(rule: Callable[..., Any], norm: int) -> Kernel:
     return walk
 
 
-ALGORITHMS = (
-    Algorithm(
-        "policy-laplace",
-        "policy",
-        "ℓ1-descent: users raise their items evenly towards a cutoff",
-        _policy_laplace,
-        options={"alpha": DEFAULT_ALPHA, "passes": 1, "parts": 1},
-        proof="docs/policies.md",
-    ),
-    Algorithm(
-        "policy-gaussian",
-        "policy",
-        "ℓ2-descent: users move their items straight towards a cutoff",
-        _policy_gaussian,
-        options={"alpha": DEFAULT_ALPHA, "passes": 1, "parts": 1},
-        proof="docs/policies.md",
-    ),
-    Algorithm(
-        "policy-gaussian-l1",
-        "policy",
-        "ℓ1-descent under an ℓ2 budget, as published; not private",
-        _policy_gaussian_l1,
-        private=False,
-        options={"alpha": DEFAULT_ALPHA, "passes": 1, "parts": 1},
-        proof="docs/errata.md",
-    ),
-)
+class BuiltInPolicy(Algorithm):
+    """A policy of the catalogue: users come one after the other, in `passes` passes.
+
+    The cutoff is the threshold plus `alpha` noise scales. Users are divided into `parts`, which are walked alone; None
+    leaves the number to the engine.
+    """
+
+    family = "policy"
+    proof = "docs/policies.md"
+    alpha: float
+    passes: int
+    parts: int | None
+
+    def for_engine(self, parts: int) -> "BuiltInPolicy":
+        """The policy in as many parts as the engine takes, unless the caller has chosen a number."""
+        return self if self.parts is not None else replace(self, parts=parts)  # type: ignore[type-var]
+
+
+@algorithm
+class PolicyLaplace(BuiltInPolicy):
+    """ℓ1-descent: users raise their items evenly towards a cutoff; the release curve of Laplace noise decides.
+
+    The cutoff is the threshold plus `alpha` noise scales, and users come `passes` times. `parts` divides the users into
+    parts that run side by side; None leaves it to the engine.
+
+    >>> import dpsu
+    >>> dpsu.plan(epsilon=1, delta=1e-6, algorithm=dpsu.PolicyLaplace(alpha=2)).users_needed()
+    14
+    """
+
+    name = "policy-laplace"
+    summary = "ℓ1-descent: users raise their items evenly towards a cutoff"
+
+    alpha: float = DEFAULT_ALPHA
+    passes: int = 1
+    parts: int | None = None
+
+    def calibrate(self, request: Request) -> Mechanism:
+        """The release curve, and a cutoff in exact integers."""
+        parts = self.parts or 1
+        # Left-over units of the common level go to the first items of a row: symmetric up to one unit.
+        selection = curve_selection(request, new_weight="symmetric", margin=self.passes / ONE)
+        aim = (selection.parameters()["threshold"] + self.alpha / request.epsilon) * ONE
+        cutoff = math.ceil(part_of_cutoff(aim, parts, ONE))
+        if cutoff * request.max_items >= MOST_UNITS:
+            raise InvalidArgument(
+                f"the cutoff of policy-laplace, {cutoff / ONE:.3g} budgets, times max_items, {request.max_items}, must be "
+                "below 2^32, so that no sum of a user's gaps leaves 64 bits. Choose a larger epsilon, a smaller alpha or "
+                "fewer max_items."
+            )
+        walk = Walk("l1_descent", cutoff, ONE // self.passes, self.passes, np.int64, 1 / ONE, parts)
+        return PolicyMechanism(request, self.alpha, walk, selection)
+
+
+@algorithm
+class PolicyGaussian(BuiltInPolicy):
+    """ℓ2-descent: users move their items straight towards a cutoff; Gaussian noise and a threshold decide.
+
+    The cutoff is the threshold plus `alpha` noise scales, and users come `passes` times. `parts` divides the users into
+    parts that run side by side; None leaves it to the engine.
+
+    >>> import dpsu
+    >>> dpsu.plan(epsilon=1, delta=1e-6, algorithm=dpsu.PolicyGaussian(alpha=2)).users_needed()
+    25
+    """
+
+    name = "policy-gaussian"
+    summary = "ℓ2-descent: users move their items straight towards a cutoff"
+
+    alpha: float = DEFAULT_ALPHA
+    passes: int = 1
+    parts: int | None = None
+
+    def calibrate(self, request: Request) -> Mechanism:
+        """Noise, threshold and cutoff; a user with new items always spends the whole budget."""
+        how = self.alpha, self.passes, self.parts or 1
+        return _gaussian_walk(request, "l2_descent", *how, spends_all=True)
+
+
+@algorithm
+class PolicyGaussianL1(BuiltInPolicy):
+    """ℓ1-descent under an ℓ2 budget, as published. Not private: it needs `unsafe=True`.
+
+    >>> import dpsu
+    >>> dpsu.plan(epsilon=1, delta=1e-6, algorithm=dpsu.PolicyGaussianL1()).users_needed()
+    26
+    """
+
+    name = "policy-gaussian-l1"
+    summary = "ℓ1-descent under an ℓ2 budget, as published; not private"
+    proof = "docs/errata.md"
+    private = False
+
+    alpha: float = DEFAULT_ALPHA
+    passes: int = 1
+    parts: int | None = None
+
+    def calibrate(self, request: Request) -> Mechanism:
+        """As if it were contractive, which it is not."""
+        return _gaussian_walk(request, "l1_descent_in_l2", self.alpha, self.passes, self.parts or 1)
+
+
+@algorithm
+class Policy(Algorithm):
+    """A policy of your own.
+
+    `update(weights, cutoff)` is compiled with numba. It gets the current weights of one user's items and returns the
+    increment of each: at most 1 in the given `norm`, never below zero. You claim that the policy is contractive: two
+    histories that are one budget apart stay one budget apart. The statement says so; `dpsu check-policy` searches for a
+    counterexample. `symmetric` claims that items of equal weight get equal increments, which lowers the threshold. The
+    cutoff is the threshold plus `alpha` noise scales.
+
+    >>> import dpsu, numpy
+    >>> even = dpsu.Policy(lambda weights, cutoff: numpy.full(len(weights), 1 / len(weights)), norm=1, name="even")
+    >>> dpsu.plan(epsilon=1, delta=1e-6, algorithm=even).users_needed()
+    14
+    """
+
+    family = "policy"
+    summary = "a policy of the caller's own"
+    proof = "docs/policies.md"
+
+    update: Callable[[Floats, float], Floats]
+    norm: Literal[1, 2]
+    symmetric: bool = False
+    name: str = "policy"
+    alpha: float = DEFAULT_ALPHA
+
+    def __post_init__(self) -> None:
+        if self.norm not in (1, 2):
+            raise InvalidArgument(
+                f"norm must be 1 or 2, not {self.norm!r}: it is the norm a user's increments are measured in."
+            )
+        if not callable(self.update):
+            raise InvalidArgument("update must be a function (weights, cutoff) -> increments.")
+
+    def options(self) -> dict[str, Any]:
+        """The one number that a setting states; what is claimed of the policy stands in the parameters."""
+        return {"alpha": self.alpha}
+
+    def calibrate(self, request: Request) -> Mechanism:
+        """The appendix's thresholds, unless symmetry is claimed."""
+        loop = _walk_with(self.update, self.norm)
+        if self.norm == 2:
+            walked = _gaussian_walk(request, loop, self.alpha, symmetric=self.symmetric, tolerance=TOLERANCE)
+            return replace(walked, own=self)
+        selection = curve_selection(request, new_weight="symmetric" if self.symmetric else "any")
+        cutoff = selection.parameters()["threshold"] + self.alpha / request.epsilon
+        # Weights are lowered by what rounding may add. A lowered weight stands for at most twice as much: see _payable.
+        slack = rounding_slack(2 * cutoff, request.max_items, norm=1) + TOLERANCE
+        unit = math.nextafter(1 / _payable(1 + slack), 0)
+        walk = Walk(loop, cutoff / unit, 1.0, 1, np.float64, unit=unit)
+        return PolicyMechanism(request, self.alpha, walk, selection, own=self)
+
+
+ALGORITHMS = (PolicyLaplace, PolicyGaussian, PolicyGaussianL1)

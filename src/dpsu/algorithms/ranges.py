@@ -54,9 +54,6 @@ OPTIONS = {
     "c_lb": Range(-1e6, 1e6, "it is a number of noise scales"),
     "c_ub": Range(-1e6, 1e6, "it is a number of noise scales"),
     "k": Range(1, 2**31, "it is a number of users", whole=True),
-}
-
-FOCUS = {
     "rounds": Range(1, 200, "20 is the default, and 48 release hardly more", whole=True),
     "growth": Range(0.01, 100, "it is the ratio of a round's share to the share before"),
     "split": Range(0.01, 0.99, "it is the part of delta that pays for noise"),

@@ -1,10 +1,9 @@
 """What the caller asks for, checked before any data is touched."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
-from dpsu.algorithms.ranges import DELTA, EPSILON, MAX_ITEMS, OPTIONS
+from dpsu.algorithms.ranges import DELTA, EPSILON, MAX_ITEMS
 from dpsu.errors import InvalidArgument
 
 Calibration = Literal["exact", "paper"]
@@ -20,7 +19,6 @@ class Request:
     delta: float
     max_items: int = DEFAULT_MAX_ITEMS
     calibration: Calibration = "exact"
-    options: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         # Numpy's numbers are welcome, but a statement is plain data.
@@ -33,7 +31,3 @@ class Request:
             raise InvalidArgument(f"calibration must be 'exact' or 'paper', not {self.calibration!r}.")
         for name, plain in checked.items():
             object.__setattr__(self, name, plain)
-
-    def option(self, name: str, default: Any) -> Any:
-        """The caller's value of an option, which must lie in its range, or the default."""
-        return OPTIONS[name].check(name, self.options.get(name, default))

@@ -6,7 +6,7 @@ it released. Their pairs (mu, delta_new) add up (docs/ngrams.md), so the whole i
 
 import math
 
-from dpsu.algorithms.focused import ROUNDING, Focus, FocusedGaussian, calibrate_boundary
+from dpsu.algorithms.focused import ROUNDING, FocusedGaussian, FocusedMechanism, calibrate_boundary
 from dpsu.algorithms.request import Request
 from dpsu.privacy import gaussian
 from dpsu.privacy.budget import Budget
@@ -14,7 +14,7 @@ from dpsu.privacy.budget import Budget
 
 def whole_budget(request: Request) -> Budget:
     """The pair that (epsilon, delta) allows, with delta divided as Focused Gaussian divides it."""
-    delta_noise = request.delta * Focus().split
+    delta_noise = request.delta * FocusedGaussian().split
     mu = gaussian.mu_for(request.epsilon, delta_noise)
     return Budget(mu, (request.delta - delta_noise) * (1 - ROUNDING))
 
@@ -24,7 +24,8 @@ def noise_for(mu: float) -> float:
     return math.nextafter(1 / mu, math.inf)
 
 
-def focused_within(request: Request, budget: Budget) -> FocusedGaussian:
+def focused_within(request: Request, budget: Budget) -> FocusedMechanism:
     """Focused Gaussian that spends this budget, for sets of at most `request.max_items`."""
-    boundary = calibrate_boundary(request, Focus(), noise_for(budget.mu), budget.delta_new)
-    return FocusedGaussian(request, Focus(), boundary, budget.delta_new)
+    focus = FocusedGaussian()
+    boundary = calibrate_boundary(request, focus, noise_for(budget.mu), budget.delta_new)
+    return FocusedMechanism(request, focus, boundary, budget.delta_new)

@@ -13,29 +13,32 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dpsu.algorithms.catalogue import DEFAULT, calibrate, find
+from dpsu.algorithms.algorithm import Algorithm
+from dpsu.algorithms.catalogue import DEFAULT, find
 from dpsu.algorithms.holders import Counting, CountingTerms, share_with_counts
 from dpsu.algorithms.job import Chosen, Job, Promise, Tell, promise_of
-from dpsu.algorithms.mechanism import Algorithm, Mechanism
-from dpsu.algorithms.ordered import ORDER
+from dpsu.algorithms.mechanism import Mechanism
+from dpsu.algorithms.ordered import OrderedLaplace
 from dpsu.algorithms.public_items import Listed
 from dpsu.algorithms.request import DEFAULT_MAX_ITEMS, Request
 from dpsu.engines.contract import Engine
 from dpsu.errors import InvalidArgument, NotPrivate
+from dpsu.hints import did_you_mean, moved_option
 from dpsu.privacy.budget import Budget
 from dpsu.privacy.selection import delta_of_best, new_item_runs
 from dpsu.randomness.stream import Purpose, Stream, open_stream
 from dpsu.sets.split import split_users
 
-Way = Literal["part", "selection"]
+Method = Literal["part", "selection"]
 Setting = Mapping[str, Any]
 
 PROOF = "docs/tuning.md"
 BISECTIONS = 11
 NO_DIGEST = np.zeros((1, 2), np.uint64)
-OF_THE_REQUEST = ("algorithm", "max_items", "calibration")
+KEYS = ("algorithm", "max_items", "calibration")
+"""What a setting may say."""
 
-HOW: dict[Way, str] = {
+HOW: dict[Method, str] = {
     "part": "settings were tried on a random part of the users, who are left out of the release",
     "selection": "private selection: the largest of a random number of releases, each with a setting drawn at random",
 }
@@ -46,25 +49,30 @@ class Candidate:
     """A setting that can be calibrated to any privacy."""
 
     setting: dict[str, Any]
-    entry: Algorithm
+    algorithm: Algorithm
 
     @classmethod
     def of(cls, setting: Setting) -> "Candidate":
         """The candidate of this setting; algorithms that are not private are refused."""
-        entry = find(setting.get("algorithm", DEFAULT))
-        if not entry.private:
+        for key in setting:
+            if key not in KEYS:
+                hint = moved_option(key) or did_you_mean(key, KEYS)
+                raise InvalidArgument(f"a setting has no key {key!r}; it has {', '.join(KEYS)}.{hint}")
+        algorithm = find(setting.get("algorithm", DEFAULT))
+        if not algorithm.private:
             raise NotPrivate(
-                f"{entry.name} is not differentially private ({entry.proof}), so it cannot be a setting to choose from."
+                f"{algorithm.name} is not differentially private ({algorithm.proof}), so it cannot be a setting to choose "
+                "from."
             )
-        if ORDER in setting:
+        if isinstance(algorithm, OrderedLaplace) and algorithm.order is not None:
             raise InvalidArgument(
-                f"{ORDER} cannot be part of a setting to choose from: settings are plain values."
+                "an algorithm with an order cannot be a setting to choose from: the statement has no room for its list."
             )
-        return cls(dict(setting), entry)
+        return cls(dict(setting), algorithm)
 
     def at(self, epsilon: float, delta: float) -> Mechanism:
         """The mechanism of this setting at this privacy."""
-        return calibrate(self.entry, self._request(epsilon, delta))
+        return self.algorithm.calibrate(self._request(epsilon, delta))
 
     def counted_at(
         self, epsilon: float, delta: float, counts: CountingTerms | None
@@ -72,26 +80,26 @@ class Candidate:
         """The mechanism at this privacy, and counts of what it releases if they are asked for."""
         if counts is None:
             return self.at(epsilon, delta), None
-        return share_with_counts(self.entry, self._request(epsilon, delta), counts)
+        return share_with_counts(self.algorithm, self._request(epsilon, delta), counts)
 
     def _request(self, epsilon: float, delta: float) -> Request:
-        options = {key: value for key, value in self.setting.items() if key not in OF_THE_REQUEST}
         max_items = self.setting.get("max_items", DEFAULT_MAX_ITEMS)
-        return Request(epsilon, delta, max_items, self.setting.get("calibration", "exact"), options)
+        return Request(epsilon, delta, max_items, self.setting.get("calibration", "exact"))
 
     def promise(self, mechanism: Mechanism) -> Promise:
         """What this setting's mechanism promises alone."""
-        return promise_of(self.entry, mechanism)
+        return promise_of(self.algorithm, mechanism)
 
     def described(self) -> dict[str, Any]:
         """The setting as plain data."""
-        return {key: _plain(value) for key, value in {"algorithm": self.entry.name, **self.setting}.items()}
+        asked = {key: _plain(value) for key, value in self.setting.items() if key != "algorithm"}
+        return {"algorithm": self.algorithm.name, **asked, **self.algorithm.options()}
 
 
 class TuneJob(Job):
     """Settings to choose from, and how; `setting` and `scores` are known once it has run."""
 
-    way: Way
+    way: Method
 
     def __init__(
         self, request: Request, candidates: Sequence[Candidate], trials: Sequence[Mechanism]
@@ -153,7 +161,9 @@ class TuneOnPart(TuneJob):
         super().__init__(request, candidates, trials_on_part(candidates, request))
         self._counts = counts
         if not (isinstance(share, int | float) and 0 < share < 1):
-            raise InvalidArgument(f"share, of the users to tune on, must lie between 0 and 1, not {share!r}.")
+            raise InvalidArgument(
+                f"tuning_share, of the users to tune on, must lie between 0 and 1, not {share!r}."
+            )
         self._share = float(share)
 
     def select(self, engine: Engine, sets: Any, lists: Listed, stream: Stream, tell: Tell) -> Chosen:
@@ -172,7 +182,7 @@ class TuneOnPart(TuneJob):
         items = mechanism.select(engine, lists.leave_out(engine, others, stream), open_stream())
         names = lists.names(engine, others, items, counting, stream)
         self.scores = scores
-        made = promise_of(chosen.entry, mechanism, counting)
+        made = promise_of(chosen.algorithm, mechanism, counting)
         return self._chosen(names, best, made, {"share": self._share, "scores": scores})
 
 
@@ -210,7 +220,7 @@ def trials_for_selection(candidates: Sequence[Candidate], request: Request, trie
     for candidate in candidates:
         if candidate.at(request.epsilon, request.delta).budget() is None:
             raise InvalidArgument(
-                f"private selection needs Gaussian noise, which {candidate.entry.name} has not; tune on a part instead."
+                f"private selection needs Gaussian noise, which {candidate.algorithm.name} has not; tune on a part instead."
             )
     if not (isinstance(tries, int | float) and 1 < tries < math.inf):
         raise InvalidArgument(f"tries, the mean number of runs, must be a number above 1, not {tries!r}.")
@@ -296,10 +306,8 @@ def _policies(promises: Sequence[Promise]) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """A value of a setting as JSON can hold it: policies and the like by their names."""
-    if isinstance(value, np.generic):
-        return value.item()
-    return value if isinstance(value, int | float | str) else getattr(value, "name", repr(value))
+    """A value of a setting as JSON can hold it."""
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _told(promise: Promise) -> dict[str, Any]:

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from dpsu.algorithms.catalogue import calibrate, find_private
-from dpsu.algorithms.mechanism import Algorithm, Mechanism
-from dpsu.algorithms.policy import Policy
+from dpsu.algorithms.algorithm import Algorithm
+from dpsu.algorithms.catalogue import find_private
+from dpsu.algorithms.mechanism import Mechanism
 from dpsu.algorithms.request import DEFAULT_MAX_ITEMS, Calibration, Request
 from dpsu.engines.choose import engine_for
 from dpsu.engines.contract import Engine, Rule
 from dpsu.errors import InvalidArgument, NotPrivate
-from dpsu.kernels.weights import count_holders
+from dpsu.hints import known_arguments
 from dpsu.privacy.laplace import optimal_single
 from dpsu.randomness.stream import open_stream
 from dpsu.sources.columns import ColumnNames
@@ -33,12 +33,14 @@ DEFAULT_ALGORITHMS = (
 
 NOT_PUBLIC = (
     "a comparison spends privacy once per run and shows exact figures, so it is for public or synthetic data only. "
-    "If yours is, pass public=True (--public); for other data, `dpsu plan` compares what algorithms promise."
+    "If yours is, pass data_is_public=True (--data-is-public); for other data, `dpsu plan` compares what algorithms promise."
 )
+
 
 NO_LIMIT = np.iinfo(np.int32).max
 
 
+@known_arguments(public="It is called data_is_public now.", algorithm="Give a list: algorithms=[…].")
 def compare(
     source: Any,
     *,
@@ -50,23 +52,30 @@ def compare(
     ngrams: int | Sequence[int] = 1,
     tokenizer: Tokenizer = "words",
     user_per: UserPer | None = None,
-    algorithms: Sequence[str | Policy] = DEFAULT_ALGORITHMS,
+    algorithms: Sequence[str | Algorithm] = DEFAULT_ALGORITHMS,
     runs: int = 3,
     max_items: int = DEFAULT_MAX_ITEMS,
     calibration: Calibration = "exact",
     drop_nulls: bool = False,
     format: str | None = None,
-    public: bool = False,
+    data_is_public: bool = False,
     unsafe: bool = False,
     progress: Callable[[str], None] | None = None,
 ) -> pl.DataFrame:
     """Run every algorithm several times on the same data and count what it releases; most items first.
 
-    Only for data that is public or synthetic, which `public=True` says. The frame has a row per algorithm: the mean, the
-    standard deviation, the fewest and the most items of all runs, the mean seconds of a run without reading, and the
-    ceiling, which no private algorithm exceeds on average, whatever max_items. Takes the same arguments as `release`.
+    Only for data that is public or synthetic: you say so with `data_is_public=True`. The frame has a row per algorithm: the
+    mean, the standard deviation, the smallest and the largest number of items over all runs, the mean seconds of a run
+    without reading, and the ceiling, which no private algorithm exceeds on average, for any max_items. The other arguments
+    are those of `release`.
+
+    >>> import dpsu
+    >>> how = {"epsilon": 1, "delta": 1e-6, "runs": 1, "data_is_public": True}
+    >>> frame = dpsu.compare({n: ["bread", "milk"] for n in range(1000)}, algorithms=["weighted-gaussian"], **how)
+    >>> frame["items"].to_list()
+    [2.0]
     """
-    if not public:
+    if not data_is_public:
         raise NotPrivate(NOT_PUBLIC)
     if isinstance(runs, bool) or not isinstance(runs, int) or runs < 1:
         raise InvalidArgument(f"runs must be a whole number of at least 1, not {runs!r}.")
@@ -83,19 +92,20 @@ def compare(
         format=format,
     )
     request = Request(epsilon, delta, max_items, calibration)
-    mechanisms = [(entry, calibrate(entry, request)) for entry in _entries(algorithms, unsafe)]
+    mechanisms = [(each, each.calibrate(request)) for each in _chosen(algorithms, unsafe)]
     with engine_for(source, "local") as engine:
         tell("reading")
         # Digests under one key and the noise of every run under another: they only say which draw belongs to which item.
-        sets = engine.read(described, open_stream())
+        stream = open_stream()
+        sets = engine.read(described, stream)
         most = ceiling(engine, sets, epsilon, delta)
         rows = []
-        for entry, mechanism in mechanisms:
-            measured = []
+        for algorithm, calibrated in mechanisms:
+            mechanism, measured = calibrated.fitted(engine, sets, stream), []
             for run in range(1, runs + 1):
-                tell(f"{entry.name}, run {run} of {runs}")
+                tell(f"{algorithm.name}, run {run} of {runs}")
                 measured.append(_run(engine, sets, mechanism))
-            rows.append(_row(entry, measured, most))
+            rows.append(_row(algorithm, measured, most))
     return pl.DataFrame(rows).sort("items", descending=True, maintain_order=True)
 
 
@@ -105,12 +115,12 @@ def ceiling(engine: Engine, sets: Any, epsilon: float, delta: float) -> float:
     The sum over items of pi(holders), pi being the optimal selection for users with one item (docs/optimal-single.md).
     """
     rows = engine.bound(sets, NO_LIMIT, open_stream())
-    items = engine.weigh(rows, engine.items(sets), Rule(count_holders, unit=1.0))
+    items = engine.weigh(rows, engine.items(sets), Rule("count_holders", unit=1.0))
     chances = optimal_single(epsilon, delta)
     return float(chances[np.minimum(items["total"], len(chances) - 1)].sum())
 
 
-def _entries(algorithms: Sequence[str | Policy], unsafe: bool) -> list[Algorithm]:
+def _chosen(algorithms: Sequence[str | Algorithm], unsafe: bool) -> list[Algorithm]:
     if isinstance(algorithms, str) or not algorithms:
         raise InvalidArgument("algorithms must be a list of names, such as ['weighted-gaussian', 'dp-sips'].")
     return [find_private(name, unsafe) for name in algorithms]
@@ -124,11 +134,11 @@ def _run(engine: Engine, sets: Any, mechanism: Mechanism) -> tuple[int, float]:
     return released, time.perf_counter() - begin
 
 
-def _row(entry: Algorithm, measured: list[tuple[int, float]], most: float) -> dict[str, Any]:
+def _row(algorithm: Algorithm, measured: list[tuple[int, float]], most: float) -> dict[str, Any]:
     counts = np.array([count for count, _ in measured], np.float64)
     return {
-        "algorithm": entry.name,
-        "private": entry.private,
+        "algorithm": algorithm.name,
+        "private": algorithm.private,
         "items": float(counts.mean()),
         "spread": float(counts.std(ddof=1)) if len(counts) > 1 else 0.0,
         "fewest": int(counts.min()),

@@ -9,6 +9,7 @@ from dpsu.algorithms.levels import LevelsJob, Method, plan_levels
 from dpsu.algorithms.public_items import read_lists
 from dpsu.algorithms.request import DEFAULT_MAX_ITEMS, Request
 from dpsu.engines.choose import engine_for
+from dpsu.hints import known_arguments
 from dpsu.outcome.ledger import Ledger
 from dpsu.outcome.release import Release
 from dpsu.run import Terms, run
@@ -17,6 +18,7 @@ from dpsu.sources.corpus import Tokenizer, UserPer
 from dpsu.sources.source import Source
 
 
+@known_arguments(shares="It is called level_shares now.")
 def ngrams(
     source: Any,
     *,
@@ -26,7 +28,7 @@ def ngrams(
     text: str | bool | None = None,
     longest: int = 3,
     max_items: int | Sequence[int] = DEFAULT_MAX_ITEMS,
-    shares: Sequence[float] | None = None,
+    level_shares: Sequence[float] | None = None,
     method: Method = "focused-gaussian",
     tokenizer: Tokenizer = "words",
     user_per: UserPer | None = None,
@@ -43,14 +45,19 @@ def ngrams(
 ) -> Release:
     """Release words and n-grams of up to `longest` words, level by level, under one (epsilon, delta).
 
-    An n-gram can come out only if its first and its last n-1 words have. At most `max_items` n-grams of a user count
-    in a level; several numbers are one per level. `shares` divides the budget between levels, evenly if it is not
-    given. With the method "dpne" the levels above the first also release some n-grams that nobody wrote, made of
-    released parts; "focused-gaussian" does not. The source and the other arguments are those of `release`.
+    An n-gram can be released only if its first and its last n-1 words are. At most `max_items` n-grams of a user count
+    in a level; a list has one number per level. `level_shares` divides the budget between levels; the default is evenly.
+    With the method "dpne" the levels above the first also release some n-grams that nobody wrote, made of released parts;
+    "focused-gaussian" does not. The source and the other arguments are those of `release`.
+
+    >>> import dpsu
+    >>> texts = {f"user {n}": ["good morning to all of you"] for n in range(1000)}
+    >>> dpsu.ngrams(texts, longest=2, epsilon=1, delta=1e-6).items[:4]
+    ['all', 'all of', 'good', 'good morning']
     """
     counting = CountingTerms() if counts else None
     levels, counting_of_all = plan_levels(
-        Request(epsilon, delta), longest, max_items, shares, method, counting
+        Request(epsilon, delta), longest, max_items, level_shares, method, counting
     )
     described = Source.of(
         source,

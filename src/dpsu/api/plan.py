@@ -3,18 +3,21 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import polars as pl
 
+from dpsu.algorithms.algorithm import Algorithm
 from dpsu.algorithms.catalogue import DEFAULT, find
 from dpsu.algorithms.holders import CountingTerms
 from dpsu.algorithms.job import SingleJob
 from dpsu.algorithms.mechanism import Mechanism
-from dpsu.algorithms.policy import Policy
 from dpsu.algorithms.request import DEFAULT_MAX_ITEMS, Calibration, Request
+from dpsu.hints import known_arguments
 from dpsu.privacy.advice import warn_of_weak_privacy
+
+if TYPE_CHECKING:
+    import polars as pl
 
 SET_SIZES = (1, 3, 10, 30, 100, 300)
 LIMIT = 2**40
@@ -24,7 +27,12 @@ LIMIT = 2**40
 class Plan:
     """Noise, thresholds, and how many users must share an item, for one algorithm and one (epsilon, delta).
 
-    Everything here is public: it depends on the request alone.
+    A plan depends on the request only, so all of it is public.
+
+    >>> import dpsu
+    >>> plan = dpsu.plan(epsilon=1, delta=1e-6, algorithm="weighted-gaussian")
+    >>> plan.chance(users=30, set_size=1) > 0.9
+    True
     """
 
     algorithm: str
@@ -57,12 +65,18 @@ class Plan:
                 enough = middle
         return enough
 
-    def table(self, set_sizes: Sequence[int] | None = None) -> pl.DataFrame:
+    def table(self, set_sizes: Sequence[int] | None = None) -> "pl.DataFrame":
         """The chance of release by number of holders (rows) and size of their sets (columns)."""
-        sizes = list(set_sizes) if set_sizes is not None else self.set_sizes()
+        import polars as pl
+
+        users, chances = self.chances(set_sizes)
+        return pl.DataFrame({"users": users, **{f"{size} items": column for size, column in chances.items()}})
+
+    def chances(self, set_sizes: Sequence[int] | None = None) -> tuple[list[int], dict[int, list[float]]]:
+        """The same as plain data: numbers of users, and the chances of each set size."""
+        sizes = self.set_sizes() if set_sizes is None else list(set_sizes)
         users = self._ladder(sizes)
-        columns = {f"{size} items": self.chance(users, size) for size in sizes}
-        return pl.DataFrame({"users": users, **columns})
+        return users, {size: self.chance(users, size).tolist() for size in sizes}
 
     def when_empty(self) -> str:
         """What to say of a release without items."""
@@ -84,7 +98,7 @@ class Plan:
             "calibration": request.calibration,
             "parameters": self.parameters,
             "users_for_even_odds": {str(size): self.users_needed(set_size=size) for size in self.set_sizes()},
-            "chance": self.table().to_dicts(),
+            "chance": self._rows(),
         }
 
     def to_json(self) -> str:
@@ -92,7 +106,7 @@ class Plan:
         return json.dumps(self.to_dict(), indent=2)
 
     def __str__(self) -> str:
-        from dpsu.report.text import plan_text
+        from dpsu.report.plan import plan_text
 
         return plan_text(self)
 
@@ -104,6 +118,13 @@ class Plan:
         """The set sizes that plans show."""
         return [size for size in SET_SIZES if size <= self.mechanism.request.max_items]
 
+    def _rows(self) -> list[dict[str, float]]:
+        users, chances = self.chances()
+        return [
+            {"users": count, **{f"{size} items": column[place] for size, column in chances.items()}}
+            for place, count in enumerate(users)
+        ]
+
     def _ladder(self, sizes: Sequence[int]) -> list[int]:
         """Numbers of users from where the smallest sets begin to come out to where the largest are sure to."""
         low = self.users_needed(0.01, min(sizes)) or 1
@@ -112,21 +133,25 @@ class Plan:
         return [int(rung) for rung in rungs]
 
 
+@known_arguments()
 def plan(
     *,
     epsilon: float,
     delta: float,
     max_items: int = DEFAULT_MAX_ITEMS,
-    algorithm: str | Policy = DEFAULT,
+    algorithm: str | Algorithm = DEFAULT,
     calibration: Calibration = "exact",
     counts: bool = False,
-    **options: Any,
 ) -> Plan:
-    """Noise, threshold and the number of users that must share an item, without touching any data.
+    """Noise, threshold and the number of users that must share an item, before any data is read.
 
-    Takes those arguments of `release` that say how, not what: `counts=True` leaves their share to the counts.
+    Takes the arguments of `release` that do not describe data. With `counts=True` the counts take their share of the budget.
+
+    >>> import dpsu
+    >>> dpsu.plan(epsilon=1, delta=1e-6, max_items=10).users_needed(chance=0.5, set_size=1)
+    25
     """
-    entry = find(algorithm)
-    request = Request(epsilon, delta, max_items, calibration, options)
-    warn_of_weak_privacy(request.epsilon, request.delta, stacklevel=2)
-    return Plan(entry.name, SingleJob(entry, request, CountingTerms() if counts else None).mechanism())
+    chosen = find(algorithm)
+    request = Request(epsilon, delta, max_items, calibration)
+    warn_of_weak_privacy(request.epsilon, request.delta, stacklevel=3)
+    return Plan(chosen.name, SingleJob(chosen, request, CountingTerms() if counts else None).mechanism())

@@ -4,14 +4,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from dpsu.algorithms.algorithm import Algorithm
 from dpsu.algorithms.catalogue import DEFAULT, find_private
 from dpsu.algorithms.holders import CountingTerms
 from dpsu.algorithms.job import SingleJob
-from dpsu.algorithms.policy import Policy
 from dpsu.algorithms.public_items import read_lists
 from dpsu.algorithms.request import DEFAULT_MAX_ITEMS, Calibration, Request
 from dpsu.engines.choose import engine_for
 from dpsu.errors import InvalidArgument
+from dpsu.hints import known_arguments
 from dpsu.outcome.ledger import Ledger
 from dpsu.outcome.release import Release
 from dpsu.run import Terms, run
@@ -20,6 +21,7 @@ from dpsu.sources.corpus import Tokenizer, UserPer
 from dpsu.sources.source import Source
 
 
+@known_arguments()
 def release(
     source: Any,
     *,
@@ -32,7 +34,7 @@ def release(
     tokenizer: Tokenizer = "words",
     user_per: UserPer | None = None,
     max_items: int = DEFAULT_MAX_ITEMS,
-    algorithm: str | Policy = DEFAULT,
+    algorithm: str | Algorithm = DEFAULT,
     calibration: Calibration = "exact",
     drop_nulls: bool = False,
     format: str | None = None,
@@ -46,24 +48,30 @@ def release(
     unsafe: bool = False,
     engine: Literal["local", "spark"] | None = None,
     progress: Callable[[str], None] | None = None,
-    **options: Any,
 ) -> Release:
     """Release the items that many users share, (epsilon, delta)-differentially private for every user.
 
-    `source` is a path or glob (Parquet, CSV, JSON lines), a frame that speaks Arrow, or {user: items}; `user` and
-    `item` name its columns, several of them for composite keys. At most `max_items` items of one user count.
-    `options` are the algorithm's own, such as `alpha` for policies. `unsafe=True` admits algorithms that are not
-    private. `progress` is told the stage that begins, which is public.
+    `source` is a path or glob (Parquet, CSV, JSON lines), a frame with an Arrow interface, or {user: items}. `user` and
+    `item` name its columns; several columns make a composite key. At most `max_items` items of one user count.
+    `algorithm` is a name, which means its default options, or an object such as `dpsu.PolicyGaussian(alpha=2)`.
+    `unsafe=True` admits algorithms that are not private. `progress` is called with the name of each stage as it begins;
+    stages are public.
 
-    `text` instead of `item` names a column of text, whose words are the items, or its `ngrams`: 2, say, or (1, 2, 3)
-    for all of these sizes. `tokenizer` says what a word is: "words", "whitespace", a regular expression or a function.
-    {user: texts} has no columns: pass `text=True`. Plain text files need neither `text` nor `user` but `user_per`:
-    every line, or every file, is one user's. docs/text.md tells more.
+    For text, pass `text` instead of `item`: the column of text, whose words are the items. `ngrams=2` takes pairs of words
+    and `ngrams=(1, 2, 3)` all sizes up to three. `tokenizer` defines a word: "words", "whitespace", a regular expression or
+    a function. {user: texts} has no columns: pass `text=True`. Plain text files need `user_per` instead of `text` and
+    `user`: each line, or each file, belongs to one user. docs/text.md has examples.
 
-    `public_items` are always in the output and cost nothing, those in `exclude` never are: a list, a frame or the Path of
-    a file. `counts=True` gives each item a noisy number of its holders, for a tenth of the promise (docs/counts.md). A
-    `ledger` records what is spent and refuses what would pass its cap. `title` and `note` go into the statement.
-    `check_user=False` silences notes about user columns that do not look like users; they are for the curator alone.
+    Items in `public_items` are always in the output and cost nothing; items in `exclude` never are. Both are a list, a
+    frame or the Path of a file. `counts=True` adds a noisy number of holders to each item, for a tenth of the budget
+    (docs/counts.md). A `ledger` records what is spent and refuses a release that would pass its cap. `title` and `note` go
+    into the statement. `check_user=False` silences notes about user columns that do not look like users; these notes are
+    for the curator only.
+
+    >>> import dpsu
+    >>> baskets = {f"user {n}": ["bread", "milk", f"secret {n}"] for n in range(1000)}
+    >>> dpsu.release(baskets, epsilon=1, delta=1e-6).items
+    ['bread', 'milk']
     """
     described = Source.of(
         source,
@@ -76,12 +84,11 @@ def release(
         drop_nulls=drop_nulls,
         format=format,
     )
-    entry, where = find_private(algorithm, unsafe), engine_for(source, engine)
-    if "parts" in entry.options:
-        options.setdefault("parts", where.parts)
+    where = engine_for(source, engine)
+    chosen = find_private(algorithm, unsafe).for_engine(where.parts)
     lists = read_lists(public_items, exclude, described.text)
     if (lists or counts) and where.name != "local":
         raise InvalidArgument("public_items, exclude and counts are for the local engine.")
-    request = Request(epsilon, delta, max_items, calibration, options)
-    job = SingleJob(entry, request, CountingTerms() if counts else None)
+    request = Request(epsilon, delta, max_items, calibration)
+    job = SingleJob(chosen, request, CountingTerms() if counts else None)
     return run(job, described, where, Terms(ledger, lists, title, note, check_user, progress))

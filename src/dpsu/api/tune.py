@@ -8,9 +8,10 @@ from typing import Any
 from dpsu.algorithms.holders import CountingTerms
 from dpsu.algorithms.public_items import read_lists
 from dpsu.algorithms.request import Request
-from dpsu.algorithms.tuning import Candidate, Setting, TuneBySelection, TuneJob, TuneOnPart, Way
+from dpsu.algorithms.tuning import Candidate, Method, Setting, TuneBySelection, TuneJob, TuneOnPart
 from dpsu.engines.choose import engine_for
 from dpsu.errors import InvalidArgument
+from dpsu.hints import known_arguments
 from dpsu.outcome.ledger import Ledger
 from dpsu.outcome.release import Release
 from dpsu.run import Terms, run
@@ -23,8 +24,13 @@ from dpsu.sources.source import Source
 class Tuned:
     """The chosen setting, and the release made with it.
 
-    `scores` are the sizes of the private releases that the settings were tried with, in their order; private selection
-    may not show them and has none.
+    `scores` are the sizes of the private releases on the tuning part, one per setting. Private selection may not show
+    them: `scores` is None.
+
+    >>> import dpsu
+    >>> baskets = {f"user {n}": ["bread", "milk"] for n in range(10_000)}
+    >>> dpsu.tune(baskets, settings=[{"max_items": 2}], epsilon=1, delta=1e-6).setting
+    {'max_items': 2}
     """
 
     setting: dict[str, Any]
@@ -32,6 +38,7 @@ class Tuned:
     release: Release
 
 
+@known_arguments(way="It is called method now.", share="It is called tuning_share now.")
 def tune(
     source: Any,
     *,
@@ -44,8 +51,8 @@ def tune(
     ngrams: int | Sequence[int] = 1,
     tokenizer: Tokenizer = "words",
     user_per: UserPer | None = None,
-    way: Way = "part",
-    share: float = 0.1,
+    method: Method = "part",
+    tuning_share: float = 0.1,
     tries: float = 4.0,
     drop_nulls: bool = False,
     format: str | None = None,
@@ -60,14 +67,20 @@ def tune(
 ) -> Tuned:
     """Choose among `settings` and release with the best, the whole (epsilon, delta)-private for every user.
 
-    A setting is what `release` takes: {"max_items": 100}, {"algorithm": "policy-gaussian", "alpha": 2}. With the way
-    "part", every user goes to the tuning part with probability `share`; all settings are tried there, and the others'
-    items are released with the best. With "selection", settings drawn at random are tried on all users, `tries` times on
-    average, and the largest release leaves; it needs algorithms with Gaussian noise. The source and the other arguments
-    are those of `release`. Either way costs more than a good default gives away: docs/tuning.md has the figures.
+    A setting has the keys "algorithm", "max_items" and "calibration", each as in `release`: {"max_items": 100},
+    {"algorithm": dpsu.PolicyGaussian(alpha=2)}. With the method "part", every user goes to the tuning part with probability
+    `tuning_share`; all settings are tried there, and the other users' items are released with the best. With "selection",
+    settings drawn at random are tried on all users, `tries` times on average, and the largest release is the output; it
+    needs algorithms with Gaussian noise. The source and the other arguments are those of `release`. Both methods cost more
+    than a good default loses: docs/tuning.md has the figures.
+
+    >>> import dpsu
+    >>> baskets = {f"user {n}": ["bread", "milk"] for n in range(10_000)}
+    >>> dpsu.tune(baskets, settings=[{"max_items": 2}, {"max_items": 20}], epsilon=1, delta=1e-6).release.items
+    ['bread', 'milk']
     """
-    if way not in ("part", "selection"):
-        raise InvalidArgument(f"way must be 'part' or 'selection', not {way!r}.")
+    if method not in ("part", "selection"):
+        raise InvalidArgument(f"method must be 'part' or 'selection', not {method!r}.")
     if isinstance(settings, Mapping | str) or not settings:
         raise InvalidArgument("settings must be a list, such as [{'max_items': 30}, {'max_items': 300}].")
     described = Source.of(
@@ -81,12 +94,12 @@ def tune(
         drop_nulls=drop_nulls,
         format=format,
     )
-    if counts and way == "selection":
-        raise InvalidArgument("private selection has no share for counts: tune on a part (way='part').")
+    if counts and method == "selection":
+        raise InvalidArgument("private selection has no share for counts: tune on a part (method='part').")
     request, candidates = Request(epsilon, delta), [Candidate.of(setting) for setting in settings]
     job: TuneJob = (
-        TuneOnPart(request, candidates, share, CountingTerms() if counts else None)
-        if way == "part"
+        TuneOnPart(request, candidates, tuning_share, CountingTerms() if counts else None)
+        if method == "part"
         else TuneBySelection(request, candidates, tries)
     )
     lists = read_lists(public_items, exclude, described.text)

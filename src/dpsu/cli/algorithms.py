@@ -2,16 +2,14 @@
 
 import json
 
-from rich.console import Console
-
 import dpsu
-from dpsu.cli.options import (
-    AsJson,
-)
+from dpsu.cli.options import AsJson
 
 
 def algorithms(as_json: AsJson = False) -> None:
     """List the algorithms: names, families, whether private, where they run."""
+    from rich.console import Console
+
     from dpsu.report.text import catalogue_table
 
     frame = dpsu.list_algorithms()

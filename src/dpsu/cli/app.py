@@ -1,7 +1,7 @@
 """The command `dpsu`."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -13,15 +13,23 @@ from dpsu.cli.compare import compare
 from dpsu.cli.demo import demo
 from dpsu.cli.ledger import ledger_app
 from dpsu.cli.ngrams import ngrams
+from dpsu.cli.options import spelled_out
 from dpsu.cli.plan import plan
 from dpsu.cli.release import release
 from dpsu.cli.report import report
-from dpsu.cli.terminal import errors
+from dpsu.cli.terminal import say
 from dpsu.cli.tune import tune
 from dpsu.cli.verify import verify
-from dpsu.errors import DpsuError
+from dpsu.errors import DpsuError, InvalidArgument
 
 INTERRUPTED = 130
+
+RENAMED = {
+    "tune": {"--way": "--method", "--share": "--tuning-share"},
+    "ngrams": {"--shares": "--level-shares"},
+    "compare": {"--public": "--data-is-public"},
+}
+"""Options of version 0.1 that have another name now, by command."""
 
 app = typer.Typer(
     name="dpsu",
@@ -35,7 +43,7 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     release, ngrams, tune, plan, algorithms, check_policy, compare, verify, report, demo,
 )  # fmt: skip
 for command in COMMANDS:
-    app.command(command.__name__.replace("_", "-"))(command)
+    app.command(command.__name__.replace("_", "-"))(spelled_out(command))
 app.add_typer(ledger_app)
 
 
@@ -56,7 +64,8 @@ def _options(
 def main() -> None:
     """Run the command; every expected failure is one line and an exit code."""
     try:
-        app()
+        _refuse_renamed(sys.argv[1:])
+        _run(sys.argv[1:])
     except DpsuError as error:
         _fail(error, error.exit_code)
     except SystemExit as end:
@@ -70,7 +79,26 @@ def main() -> None:
         _fail(f"the machine refuses: {error.strerror or error}", 1)
 
 
+def _run(arguments: Sequence[str]) -> None:
+    """Run the command that the first arguments name; typer would load pydantic to read the group's own options."""
+    command: Any = typer.main.get_command(app)
+    path, left = "dpsu", [*arguments]
+    while left and left[0] in getattr(command, "commands", {}):
+        command, path = command.commands[left[0]], f"{path} {left[0]}"
+        del left[0]
+    command.main(args=left, prog_name=path)
+
+
+def _refuse_renamed(arguments: Sequence[str]) -> None:
+    """Say the new name of an option of version 0.1."""
+    command, *options = arguments or [""]
+    for option in options:
+        name = option.partition("=")[0]
+        if name in RENAMED.get(command, {}):
+            raise InvalidArgument(f"{name} is called {RENAMED[command][name]} now.")
+
+
 def _fail(error: Any, code: int) -> NoReturn:
     name = type(error).__name__ if isinstance(error, DpsuError) else "dpsu"
-    errors.print(f"{name}: {error}", markup=False, soft_wrap=True)
+    say(f"{name}: {error}")
     sys.exit(code)

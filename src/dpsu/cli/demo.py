@@ -3,7 +3,6 @@
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 import dpsu
 from dpsu.cli.terminal import notes, stages
@@ -15,7 +14,10 @@ def demo(
     delta: Annotated[float, typer.Option(help=f"The delta: {advice.DELTA}.")] = 1e-7,
 ) -> None:
     """Release the words of 25 000 authors' arXiv titles, which come with the package."""
-    from dpsu.report.text import chance_chart, in_columns, statement_panel
+    from rich.console import Console
+
+    from dpsu.report.plan import chance_chart
+    from dpsu.report.text import in_columns, statement_panel
 
     console = Console(highlight=False)
     frame = dpsu.datasets.load("arxiv_titles_small")

@@ -5,12 +5,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 import dpsu
-from dpsu.cli.options import (
-    AsJson,
-)
+from dpsu.cli.options import AsJson
 from dpsu.cli.report import read_statement
 from dpsu.errors import InvalidArgument, LedgerError
 
@@ -31,9 +28,7 @@ def create(
     delta: Annotated[float, typer.Option(help="The cap of all releases together.")],
 ) -> None:
     """Make a new ledger with a cap that no release may pass."""
-    if path.exists():
-        raise InvalidArgument(f"there is something at {path} already.")
-    print(dpsu.Ledger(path, epsilon=epsilon, delta=delta))
+    print(dpsu.Ledger.create(path, epsilon=epsilon, delta=delta))
 
 
 @ledger_app.command()
@@ -55,7 +50,7 @@ def record(
         raise InvalidArgument("give either a statement, or both --epsilon and --delta.")
     from dpsu.report.text import ledger_balance
 
-    ledger = dpsu.Ledger(path)
+    ledger = dpsu.Ledger.open(path)
     if epsilon is not None and delta is not None:
         number = ledger.record_spending(epsilon, delta, purpose or "")
     else:
@@ -72,10 +67,11 @@ def record(
 @ledger_app.command()
 def show(path: LedgerPath, as_json: AsJson = False) -> None:
     """List what was spent: for what, when, into which file, and what is left."""
+    from rich.console import Console
 
     from dpsu.report.text import ledger_table
 
-    ledger = dpsu.Ledger(path)
+    ledger = dpsu.Ledger.open(path)
     if not as_json:
         Console().print(ledger_table(ledger))
         return
@@ -92,9 +88,8 @@ def show(path: LedgerPath, as_json: AsJson = False) -> None:
         for entry in ledger.entries()
     ]
     spent = {
-        "epsilon": ledger.epsilon_spent(),
-        "epsilon_left": ledger.epsilon_left(),
-        "delta_at_cap": ledger.spent(),
+        "epsilon": ledger.epsilon(),
+        "epsilon_left": ledger.left(),
+        "delta_at_cap": ledger.delta(),
     }
-    cap = {"epsilon": ledger.epsilon, "delta": ledger.delta}
-    print(json.dumps({"cap": cap, "spent": spent, "releases": entries}, indent=2))
+    print(json.dumps({"cap": ledger.cap._asdict(), "spent": spent, "releases": entries}, indent=2))

@@ -1,8 +1,14 @@
-"""What the commands share: their options, and how to read them."""
+"""Options of the commands: each is declared once, in groups that commands share.
 
+A command takes a group as one parameter, and `spelled_out` turns it into one option per field.
+"""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
@@ -23,7 +29,7 @@ class CalibrationName(StrEnum):
 
 
 class FormatName(StrEnum):
-    """What a file holds, where its ending does not tell."""
+    """Formats of input files."""
 
     parquet = "parquet"
     csv = "csv"
@@ -31,109 +37,219 @@ class FormatName(StrEnum):
     jsonl = "jsonl"
 
 
-class EngineName(StrEnum):
-    """Where a release runs."""
-
-    local = "local"
-    spark = "spark"
-
-
 class UserPerName(StrEnum):
-    """Whose a plain text file is."""
+    """What belongs to one user in plain text files."""
 
     line = "line"
     file = "file"
 
 
-class WayName(StrEnum):
-    """How settings are tried."""
-
-    part = "part"
-    selection = "selection"
-
-
-class MethodName(StrEnum):
-    """How the levels of n-grams decide."""
-
-    focused = "focused-gaussian"
-    dpne = "dpne"
-
-
-Epsilon = Annotated[float | None, typer.Option(help="Privacy loss; required, there is no default.")]
-Delta = Annotated[float | None, typer.Option(help=f"Choose {advice.DELTA}; required, there is no default.")]
-MaxItems = Annotated[int, typer.Option(help="At most this many items of one user count.")]
-AlgorithmName = Annotated[str | None, typer.Option("--algorithm", help="See `dpsu algorithms`.")]
-CalibrationOption = Annotated[CalibrationName, typer.Option(help="The tightest proven one, or the paper's.")]
-Alpha = Annotated[
-    float | None, typer.Option(help="Policies: the cutoff is the threshold plus alpha noise scales.")
-]
-Passes = Annotated[
-    int | None, typer.Option(help="Policies: go over the users this often, with divided budget.")
-]
-Parts = Annotated[int | None, typer.Option(help="Policies: divide the users into this many parts; public.")]
-Order = Annotated[
-    Path | None, typer.Option(help="ordered-laplace: public items to fill first, in this order; one a line.")
-]
-K = Annotated[int | None, typer.Option("--k", help="k-anonymity: users that must hold an item.")]
-Output = Annotated[
-    str,
-    typer.Option(
-        "--output", "-o", help="Where the items go: .parquet, .csv, .jsonl, .txt; - for standard output."
-    ),
-]
-User = Annotated[
-    list[str] | None, typer.Option(help="The column that names users; again for a composite key.")
-]
-Text = Annotated[str | None, typer.Option(help="The column of text whose words are the items.")]
-TokenizerOption = Annotated[
-    str, typer.Option(help="What a word is: words, whitespace or a regular expression.")
-]
-UserPer = Annotated[
-    UserPerName | None, typer.Option(help="Read plain text files: every line, or every file, is one user's.")
-]
-Format = Annotated[FormatName | None, typer.Option(help="What the files hold, if the ending does not tell.")]
-DropNulls = Annotated[bool, typer.Option("--drop-nulls", help="Leave out rows without a user or an item.")]
-StatementFile = Annotated[
-    Path | None,
-    typer.Option(
-        help="Where the statement goes, what was promised as JSON; OUTPUT.statement.json if not given."
-    ),
-]
-NoStatement = Annotated[bool, typer.Option("--no-statement", help="Write no statement.")]
-Title = Annotated[
-    str | None, typer.Option(help="A title for the statement, report and ledger; it is public.")
-]
-Note = Annotated[str | None, typer.Option(help="A note for the statement and report; it is public.")]
-NoCheckUser = Annotated[
-    bool,
-    typer.Option("--no-check-user", help="Do not look whether the user column seems to name people."),
-]
-LedgerFile = Annotated[
-    Path | None, typer.Option(help="Record what is spent in this ledger; refuse to pass its cap.")
-]
-ReportFile = Annotated[Path | None, typer.Option(help="Write a page about the promise for people, .html.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+CalibrationOption = Annotated[
+    CalibrationName, typer.Option(help="The tightest proven calibration, or the paper's.")
+]
+MaxItems = Annotated[int, typer.Option(help="Number of items of one user that count at most.")]
+StatementPath = Annotated[Path, typer.Argument(help="The statement of a release, a JSON file.")]
+Unsafe = Annotated[
+    bool, typer.Option("--unsafe", help="Allow algorithms that are not private, for research.")
+]
 
 
-StatementPath = Annotated[Path, typer.Argument(help="The statement of a release, JSON.")]
+def spelled_out(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with one option per field of each of its groups, as typer reads them."""
+    hints = get_type_hints(command, include_extras=True)
+    hints.pop("return", None)
+    groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
+    parameters: list[inspect.Parameter] = []
+    for name, parameter in inspect.signature(command).parameters.items():
+        if name in groups:
+            parameters += inspect.signature(groups[name]).parameters.values()
+        else:
+            parameters.append(parameter.replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY))
+
+    def run(**values: Any) -> None:
+        for name, group in groups.items():
+            values[name] = group(**{each.name: values.pop(each.name) for each in fields(group)})
+        command(**values)
+
+    run.__name__, run.__doc__ = command.__name__, command.__doc__
+    run.__annotations__ = {each.name: each.annotation for each in parameters}
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return run
 
 
-def privacy(epsilon: float | None, delta: float | None) -> dict[str, Any]:
-    """Epsilon and delta, or an explanation why there is no default."""
-    missing = [name for name, value in (("--epsilon", epsilon), ("--delta", delta)) if value is None]
-    if epsilon is None or delta is None:
-        raise InvalidArgument(NO_PRIVACY.format(missing=" and ".join(missing)))
-    return {"epsilon": epsilon, "delta": delta}
+@dataclass(frozen=True, kw_only=True)
+class TextOptions:
+    """The data, where its items are made from text."""
+
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            help="Files, globs or folders (Parquet, CSV, JSON lines, text); - for standard input."
+        ),
+    ]
+    user: Annotated[
+        list[str] | None, typer.Option(help="Column that names the user; repeat it for a composite key.")
+    ] = None
+    text: Annotated[str | None, typer.Option(help="Column of text whose words are the items.")] = None
+    tokenizer: Annotated[
+        str, typer.Option(help="Definition of a word: words, whitespace or a regular expression.")
+    ] = "words"
+    user_per: Annotated[
+        UserPerName | None, typer.Option(help="For plain text files: each line, or each file, is one user.")
+    ] = None
+    format: Annotated[
+        FormatName | None, typer.Option(help="Format of the files; default: by their ending.")
+    ] = None
+    drop_nulls: Annotated[bool, typer.Option("--drop-nulls", help="Skip rows without a user or an item.")] = (
+        False
+    )
+
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of the Python functions that describe data."""
+        return {
+            "source": self.files if len(self.files) > 1 else self.files[0],
+            "user": _columns(self.user),
+            "text": self.text,
+            "tokenizer": self.tokenizer,
+            "user_per": self.user_per.value if self.user_per else None,
+            "format": self.format.value if self.format else None,
+            "drop_nulls": self.drop_nulls,
+        }
 
 
-def columns(names: list[str] | None) -> str | list[str] | None:
+@dataclass(frozen=True, kw_only=True)
+class DataOptions(TextOptions):
+    """The data, with items in columns or made from text."""
+
+    item: Annotated[
+        list[str] | None, typer.Option(help="Column that names the item; repeat it for a composite key.")
+    ] = None
+    ngrams: Annotated[str, typer.Option(help="With --text: numbers of words, such as 2, 1-3 or 1,3.")] = "1"
+
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of the Python functions that describe data."""
+        return {**super().arguments(), "item": _columns(self.item), "ngrams": _sizes(self.ngrams)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrivacyOptions:
+    """The privacy of the output; there is no default."""
+
+    epsilon: Annotated[
+        float | None, typer.Option(help="Privacy loss, such as 1; required, there is no default.")
+    ] = None
+    delta: Annotated[
+        float | None, typer.Option(help=f"Choose {advice.DELTA}; required, there is no default.")
+    ] = None
+
+    def arguments(self) -> dict[str, Any]:
+        """Epsilon and delta, or an explanation why there is no default."""
+        missing = [f"--{name}" for name, value in vars(self).items() if value is None]
+        if missing:
+            raise InvalidArgument(NO_PRIVACY.format(missing=" and ".join(missing)))
+        return dict(vars(self))
+
+
+@dataclass(frozen=True, kw_only=True)
+class AlgorithmOptions:
+    """The algorithm and its options."""
+
+    algorithm: Annotated[
+        str | None,
+        typer.Option(help="Name of the algorithm, see `dpsu algorithms`; default: focused-gaussian."),
+    ] = None
+    alpha: Annotated[
+        float | None,
+        typer.Option(help="Policies: noise scales from the threshold to the cutoff; default: 3."),
+    ] = None
+    passes: Annotated[
+        int | None, typer.Option(help="Policies: number of passes over the users; default: 1.")
+    ] = None
+    parts: Annotated[
+        int | None,
+        typer.Option(
+            help="Policies: number of parts that the users are divided into; default: by the engine."
+        ),
+    ] = None
+    order: Annotated[
+        Path | None,
+        typer.Option(
+            help="ordered-laplace: file of public items to fill first, in this order; one per line."
+        ),
+    ] = None
+    k: Annotated[
+        int | None,
+        typer.Option("--k", help="k-anonymity: number of users who must hold an item; default: 20."),
+    ] = None
+
+    def arguments(self) -> dict[str, Any]:
+        """The algorithm as an object, if the caller named one or gave an option."""
+        from dpsu.algorithms.catalogue import DEFAULT, build
+
+        options = given(alpha=self.alpha, passes=self.passes, parts=self.parts, order=self.order, k=self.k)
+        if self.algorithm is None and not options:
+            return {}
+        return {"algorithm": build(self.algorithm or DEFAULT, **options)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListOptions:
+    """Lists of items, and counts."""
+
+    public_items: Annotated[
+        Path | None,
+        typer.Option(help="File of items that are always in the output, at no cost; one per line."),
+    ] = None
+    exclude: Annotated[
+        Path | None, typer.Option(help="File of items that are never in the output; one per line.")
+    ] = None
+    counts: Annotated[bool, typer.Option("--counts", help="Add a noisy number of holders to each item.")] = (
+        False
+    )
+
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of the Python functions."""
+        return dict(vars(self))
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordOptions:
+    """What is recorded about a release, and what the curator is told."""
+
+    ledger: Annotated[
+        Path | None, typer.Option(help="Ledger that records what is spent and refuses to pass its cap.")
+    ] = None
+    title: Annotated[
+        str | None, typer.Option(help="Title for statement, report and ledger; it is public.")
+    ] = None
+    note: Annotated[str | None, typer.Option(help="Note for statement and report; it is public.")] = None
+    no_check_user: Annotated[
+        bool, typer.Option("--no-check-user", help="Do not check that the user column looks like users.")
+    ] = False
+
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of the Python functions."""
+        return {
+            "ledger": self.ledger,
+            "title": self.title,
+            "note": self.note,
+            "check_user": not self.no_check_user,
+        }
+
+
+def given(**options: Any) -> dict[str, Any]:
+    """The options that the caller set."""
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _columns(names: list[str] | None) -> str | list[str] | None:
     """One column by its name, several as a list."""
     return names[0] if names and len(names) == 1 else names or None
 
 
-def sizes(text: str) -> int | list[int]:
-    """The sizes that 2, 1-3 or 1,3 stands for."""
+def _sizes(text: str) -> int | list[int]:
+    """The numbers that 2, 1-3 or 1,3 means."""
     sizes: list[int] = []
     try:
         for part in text.split(","):
@@ -142,18 +258,3 @@ def sizes(text: str) -> int | list[int]:
     except ValueError:
         raise InvalidArgument(f"--ngrams takes sizes such as 2, 1-3 or 1,3, not {text!r}.") from None
     return sizes[0] if len(sizes) == 1 else sizes
-
-
-def shares_of(text: str | None) -> list[float] | None:
-    """The numbers that 0.5,0.3,0.2 stands for."""
-    try:
-        return [float(part) for part in text.split(",")] if text else None
-    except ValueError:
-        raise InvalidArgument(
-            f"--shares takes one number per level, such as 0.5,0.3,0.2, not {text!r}."
-        ) from None
-
-
-def given(**options: Any) -> dict[str, Any]:
-    """The options that the caller set."""
-    return {name: value for name, value in options.items() if value is not None}

@@ -1,82 +1,106 @@
-"""What a release writes: items, statement, report."""
+"""The outputs of a release: items, statement, report."""
 
 import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import typer
+
+from dpsu.cli.options import AsJson, ListOptions, RecordOptions
 from dpsu.cli.paths import STANDARD, require_apart
-from dpsu.cli.terminal import errors
+from dpsu.cli.terminal import errors, say
 from dpsu.errors import InvalidArgument
 
 STATEMENT_ENDING = ".statement.json"
 """What is added to the name of an output to name its statement."""
 
 
-@dataclass(frozen=True)
-class Outputs:
-    """Where everything goes. `asked` says whether somebody asked for a statement or a report by its path."""
+@dataclass(frozen=True, kw_only=True)
+class OutputOptions:
+    """Where items, statement and report go, and how much is printed."""
 
-    items: str
-    statement: Path | None = None
-    report: Path | None = None
-    asked: bool = False
+    output: Annotated[
+        str,
+        typer.Option(
+            "--output",
+            "-o",
+            help="File for the items: .parquet, .csv, .tsv, .jsonl, .txt; - for standard output.",
+        ),
+    ]
+    statement: Annotated[
+        Path | None, typer.Option(help="File for the statement, JSON; default: OUTPUT.statement.json.")
+    ] = None
+    no_statement: Annotated[bool, typer.Option("--no-statement", help="Write no statement.")] = False
+    report: Annotated[Path | None, typer.Option(help="File for a report about the promise, .html.")] = None
+    as_json: AsJson = False
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False
 
-    @classmethod
-    def of(cls, items: str, statement: Path | None, no_statement: bool, report: Path | None) -> "Outputs":
-        """What the options mean: without a word about the statement, it goes beside the items."""
-        if no_statement and statement is not None:
-            raise InvalidArgument("--statement and --no-statement exclude each other.")
-        asked = statement is not None or report is not None
-        if statement is None and not no_statement and items != STANDARD:
-            statement = Path(f"{items}{STATEMENT_ENDING}")
-        return cls(items, statement, report, asked)
+    @property
+    def silent(self) -> bool:
+        """Whether a person reads along."""
+        return self.quiet or self.as_json
+
+    @property
+    def statement_path(self) -> Path | None:
+        """The statement goes beside the items, unless the caller says otherwise."""
+        if self.statement is not None or self.no_statement or self.output == STANDARD:
+            return self.statement
+        return Path(f"{self.output}{STATEMENT_ENDING}")
 
     def check(
         self,
         inputs: Sequence[str | Path],
-        others: dict[str, Path | None] | None = None,
-        *,
-        counts: bool = False,
+        record: RecordOptions,
+        lists: ListOptions,
+        order: Path | None = None,
     ) -> None:
-        """Fail now if what is to be written cannot be, or would overwrite what is read or used."""
+        """Fail before any work if an output cannot be written, or would overwrite an input or another output."""
         from dpsu.outcome import write as out
 
-        out.check_writable(self.items)
-        if counts and (self.items == STANDARD or Path(self.items).suffix.lower() == ".txt"):
+        if self.no_statement and self.statement is not None:
+            raise InvalidArgument("--statement and --no-statement exclude each other.")
+        out.check_writable(self.output)
+        if lists.counts and (self.output == STANDARD or Path(self.output).suffix.lower() == ".txt"):
             raise InvalidArgument(
                 "plain text has no room for counts; write them to .parquet, .csv, .tsv or .jsonl."
             )
-        for path in (self.statement, self.report):
+        for path in (self.statement_path, self.report):
             if path is not None:
                 out.require_folder(path)
-        written = {"--output": self.items, "--statement": self.statement, "--report": self.report}
-        require_apart(written, inputs, others)
+        written = {"--output": self.output, "--statement": self.statement_path, "--report": self.report}
+        used = {
+            "--ledger": record.ledger,
+            "--public-items": lists.public_items,
+            "--exclude": lists.exclude,
+            "--order": order,
+        }
+        require_apart(written, inputs, used)
 
-    def hand_over(self, result: Any, *, as_json: bool, quiet: bool) -> None:
+    def hand_over(self, result: Any) -> None:
         """Write the items and what was promised, and say so."""
-        result.save(self.items)
+        result.save(self.output)
         if result.statement is not None:
             self._write_promise(result)
-        elif self.asked:
-            errors.print("nothing is promised, so no statement or report was written", markup=False)
-        if as_json:
+        elif self.statement is not None or self.report is not None:
+            say("nothing is promised, so no statement or report was written")
+        if self.as_json:
             summary = {
                 "released": len(result),
-                "output": self.items,
+                "output": self.output,
                 "statement": result.statement.to_dict() if result.statement else None,
                 "warning": result.warning,
             }
-            to = sys.stderr if self.items == STANDARD else sys.stdout
+            to = sys.stderr if self.output == STANDARD else sys.stdout
             print(json.dumps(summary, indent=2, ensure_ascii=False), file=to)
-        elif not quiet:
+        elif not self.quiet:
             self._tell(result)
 
     def _write_promise(self, result: Any) -> None:
-        if self.statement is not None:
-            result.statement.save(self.statement)
+        if self.statement_path is not None:
+            result.statement.save(self.statement_path)
         if self.report is not None:
             from dpsu.report.html import write_report
 
@@ -85,8 +109,8 @@ class Outputs:
     def _tell(self, result: Any) -> None:
         from dpsu.report.text import statement_panel
 
-        place = "standard output" if self.items == STANDARD else self.items
-        errors.print(f"released {len(result):,} items to {place}", markup=False, soft_wrap=True)
-        errors.print(statement_panel(result.statement, result.warning))
-        if result.statement is not None and self.statement is not None:
-            errors.print(f"the statement is in {self.statement}", markup=False, soft_wrap=True)
+        place = "standard output" if self.output == STANDARD else self.output
+        say(f"released {len(result):,} item{'' if len(result) == 1 else 's'} to {place}")
+        errors().print(statement_panel(result.statement, result.warning))
+        if result.statement is not None and self.statement_path is not None:
+            say(f"the statement is in {self.statement_path}")

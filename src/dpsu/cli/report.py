@@ -1,14 +1,16 @@
 """`dpsu report`: a page for people about a statement."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dpsu.cli.options import StatementPath
 from dpsu.cli.paths import require_apart
 from dpsu.errors import SourceError
-from dpsu.outcome.statement import Statement
+
+if TYPE_CHECKING:
+    from dpsu.outcome.statement import Statement
 
 MALFORMED = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 """Exceptions that malformed statements raise."""
@@ -31,8 +33,10 @@ def report(
         raise SourceError(f"{statement} is not a statement of dpsu.") from error
 
 
-def read_statement(path: Path) -> Statement:
+def read_statement(path: Path) -> "Statement":
     """The statement in this file."""
+    from dpsu.outcome.statement import Statement
+
     try:
         return Statement.from_json(path.read_text(encoding="utf-8"))
     except OSError as error:

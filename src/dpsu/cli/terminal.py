@@ -1,24 +1,37 @@
-"""What the commands say while they run."""
+"""Messages on standard error while a command runs."""
 
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
-
-from rich.console import Console
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import dpsu
 
-errors = Console(stderr=True, highlight=False)
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+@cache
+def errors() -> "Console":
+    """The console on standard error; rich is loaded when something is printed."""
+    from rich.console import Console
+
+    return Console(stderr=True, highlight=False)
+
+
+def say(line: str) -> None:
+    """Print a line on standard error as it is."""
+    errors().print(line, markup=False, soft_wrap=True)
 
 
 @contextmanager
 def stages(quiet: bool) -> Iterator[Any]:
     """Shows which stage runs, on standard error; stages are public."""
-    if quiet or not errors.is_terminal:
+    if quiet or not errors().is_terminal:
         yield None
         return
-    with errors.status("starting") as status:
+    with errors().status("starting") as status:
         yield lambda stage: status.update(stage)
 
 
@@ -30,7 +43,7 @@ def notes(quiet: bool) -> Iterator[None]:
             warnings.simplefilter("always", kind)
         yield
     for line in dict.fromkeys(map(_line, () if quiet else caught)):
-        errors.print(line, markup=False, soft_wrap=True)
+        say(line)
 
 
 def _line(note: warnings.WarningMessage) -> str:

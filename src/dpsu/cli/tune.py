@@ -1,110 +1,81 @@
-"""`dpsu tune`: a setting chosen privately, and the release made with it."""
+"""`dpsu tune`."""
 
+from enum import StrEnum
 from itertools import product
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 import dpsu
-from dpsu.cli.options import (
-    AsJson,
-    Delta,
-    DropNulls,
-    Epsilon,
-    Format,
-    LedgerFile,
-    NoCheckUser,
-    NoStatement,
-    Note,
-    Output,
-    Quiet,
-    ReportFile,
-    StatementFile,
-    Text,
-    Title,
-    TokenizerOption,
-    User,
-    UserPer,
-    WayName,
-    columns,
-    given,
-    privacy,
-    sizes,
-)
-from dpsu.cli.outputs import Outputs
-from dpsu.cli.terminal import errors, notes, stages
+from dpsu.cli.options import DataOptions, ListOptions, PrivacyOptions, RecordOptions
+from dpsu.cli.outputs import OutputOptions
+from dpsu.cli.terminal import notes, say, stages
 from dpsu.errors import InvalidArgument
 
 
+class MethodName(StrEnum):
+    """How a setting is chosen."""
+
+    part = "part"
+    selection = "selection"
+
+
 def tune(
-    files: Annotated[list[str], typer.Argument(help="Files, globs or folders, as for release.")],
-    output: Output,
-    user: User = None,
-    item: Annotated[
-        list[str] | None, typer.Option(help="The column that names items; again for a composite key.")
+    data: DataOptions,
+    outputs: OutputOptions,
+    privacy: PrivacyOptions,
+    lists: ListOptions,
+    record: RecordOptions,
+    max_items: Annotated[
+        list[int] | None, typer.Option(help="Number of items to try; repeat it. Default: 300.")
     ] = None,
-    text: Text = None,
-    ngrams: Annotated[str, typer.Option(help="With --text: sizes of n-grams, such as 2, 1-3 or 1,3.")] = "1",
-    tokenizer: TokenizerOption = "words",
-    user_per: UserPer = None,
-    epsilon: Epsilon = None,
-    delta: Delta = None,
-    max_items: Annotated[list[int] | None, typer.Option(help="A bound to try; again for each.")] = None,
-    algorithm: Annotated[list[str] | None, typer.Option(help="One to try; again for each.")] = None,
+    algorithm: Annotated[
+        list[str] | None, typer.Option(help="Algorithm to try; repeat it. Default: focused-gaussian.")
+    ] = None,
     alpha: Annotated[
-        list[float] | None, typer.Option(help="Policies: an alpha to try; again for each.")
+        list[float] | None, typer.Option(help="Policies: alpha to try; repeat it. Default: 3.")
     ] = None,
-    way: Annotated[
-        WayName, typer.Option(help="Try on a part of the users, or all by private selection.")
-    ] = WayName.part,
-    share: Annotated[float, typer.Option(help="part: the share of users to try settings on.")] = 0.1,
-    tries: Annotated[float, typer.Option(help="selection: the mean number of tries.")] = 4.0,
-    format: Format = None,
-    drop_nulls: DropNulls = False,
-    ledger: LedgerFile = None,
-    statement: StatementFile = None,
-    no_statement: NoStatement = False,
-    report: ReportFile = None,
-    title: Title = None,
-    note: Note = None,
-    no_check_user: NoCheckUser = False,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
+    method: Annotated[
+        MethodName, typer.Option(help="Try settings on a part of the users, or on all by private selection.")
+    ] = MethodName.part,
+    tuning_share: Annotated[float, typer.Option(help="Method part: share of the users for tuning.")] = 0.1,
+    tries: Annotated[float, typer.Option(help="Method selection: mean number of tries.")] = 4.0,
 ) -> None:
-    """Choose among settings privately and release with the best; all combinations of those given are tried.
+    """Choose among settings privately and release with the best; all combinations are tried.
 
     dpsu tune posts.parquet --user author --item word --max-items 30 --max-items 300 --epsilon 1 --delta 1e-7 -o words.txt
     """
-    outputs = Outputs.of(output, statement, no_statement, report)
-    outputs.check(files, {"--ledger": ledger})
-    values = given(algorithm=algorithm or None, max_items=max_items or None, alpha=alpha or None)
-    if not values:
+    outputs.check(data.files, record, lists)
+    settings = _settings(algorithm, max_items, alpha)
+    with stages(outputs.silent) as progress, notes(outputs.quiet):
+        tuned = dpsu.tune(
+            **data.arguments(),
+            **privacy.arguments(),
+            **lists.arguments(),
+            **record.arguments(),
+            settings=settings,
+            method=method.value,
+            tuning_share=tuning_share,
+            tries=tries,
+            progress=progress,
+        )
+    if not outputs.silent:
+        chosen = tuned.setting["algorithm"]
+        step = f", alpha {chosen.alpha:g}" if alpha else ""
+        say(f"chosen: {chosen.name}, max_items {tuned.setting['max_items']}{step}")
+    outputs.hand_over(tuned.release)
+
+
+def _settings(
+    algorithms: list[str] | None, max_items: list[int] | None, alphas: list[float] | None
+) -> list[dict[str, Any]]:
+    """All combinations of the values that were given."""
+    from dpsu.algorithms.catalogue import DEFAULT, build
+
+    if not (algorithms or max_items or alphas):
         raise InvalidArgument(
             "there is nothing to choose from: give several --max-items, --algorithm or --alpha."
         )
-    with stages(quiet or as_json) as progress, notes(quiet):
-        tuned = dpsu.tune(
-            files if len(files) > 1 else files[0],
-            settings=[dict(zip(values, chosen, strict=True)) for chosen in product(*values.values())],
-            user=columns(user),
-            item=columns(item),
-            text=text,
-            ngrams=sizes(ngrams),
-            tokenizer=tokenizer,
-            user_per=user_per.value if user_per else None,
-            way=way.value,
-            share=share,
-            tries=tries,
-            drop_nulls=drop_nulls,
-            format=format.value if format else None,
-            ledger=ledger,
-            title=title,
-            note=note,
-            check_user=not no_check_user,
-            progress=progress,
-            **privacy(epsilon, delta),
-        )
-    if not (quiet or as_json):
-        chosen = ", ".join(f"{name} {value}" for name, value in tuned.setting.items())
-        errors.print(f"chosen: {chosen}", markup=False)
-    outputs.hand_over(tuned.release, as_json=as_json, quiet=quiet)
+    names, sizes, steps = algorithms or [DEFAULT], max_items or [300], alphas or [3.0]
+    chosen = [build(name, **({"alpha": alpha} if alphas else {})) for name, alpha in product(names, steps)]
+    return [{"algorithm": each, "max_items": size} for each, size in product(chosen, sizes)]

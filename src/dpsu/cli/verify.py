@@ -8,10 +8,7 @@ from typing import Annotated
 import typer
 
 import dpsu
-from dpsu.cli.options import (
-    AsJson,
-    StatementPath,
-)
+from dpsu.cli.options import AsJson, StatementPath
 from dpsu.errors import SourceError
 
 REJECTED, ANOTHER_FILE, UNREADABLE = 1, 3, 4

@@ -1,1 +1,1 @@
-"""Where the loops run: one contract, several engines."""
+"""Engines: one contract, several implementations."""

@@ -1,4 +1,4 @@
-"""Which engine runs a release."""
+"""The choice of the engine."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ ENGINES = ("local", "spark")
 
 
 def engine_for(source: Any, name: str | None = None) -> Engine:
-    """The engine of that name; without one, Spark for its frames and this machine for all else."""
+    """The engine of this name; by default Spark for Spark frames and the local engine for everything else."""
     from dpsu.engines.local import LocalEngine
     from dpsu.engines.spark.session import is_spark_frame
 

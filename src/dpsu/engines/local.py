@@ -1,4 +1,4 @@
-"""The engine of one machine: compressed rows, compiled loops, a thread per core."""
+"""The local engine: compressed rows, compiled loops, one thread per core."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from dpsu.engines.contract import Columns, Rule, Step, Walk
 from dpsu.errors import TooLarge
+from dpsu.kernels.arrays import Codes
+from dpsu.kernels.loops import find_loop
 from dpsu.kernels.rows import keep_open
-from dpsu.kernels.weights import Codes
 from dpsu.randomness.digests import sample_rows
 from dpsu.randomness.stream import Purpose, Stream
 from dpsu.sets.user_sets import Digests, UserSets, among, ranks
@@ -27,25 +28,25 @@ if TYPE_CHECKING:
     from dpsu.sources.source import Source
 
 MOST_THREADS = 256
-"""MAD's totals stop at 2^54 in every thread, so that the sum over 2^9 threads could leave 64 bits."""
+"""MAD's totals are limited to 2^54 in every thread; the sum over 2^9 threads could exceed 64 bits."""
 
 FEWEST_PAIRS = 1 << 17
-"""Of a thread: with fewer a second one costs more than it saves."""
+"""Minimum number of pairs per thread."""
 
 BLOCK_PAIRS = 1 << 16
-"""So many are weighed at a time by whoever is free."""
+"""Number of pairs in a block; a free thread takes the next block."""
 
 FEWEST_ITEMS, MOST_ITEMS = 1 << 12, 1 << 15
-"""Items of a slice: with fewer a second thread costs more than it saves, more do not fit into a processor's cache."""
+"""Items per slice: smaller slices make a second thread useless, larger ones do not fit into the cache."""
 
 NO_VALUES = np.zeros(0, np.float64)
 
 
 @dataclass(frozen=True, repr=False)
 class Rows:
-    """The sets of some users: as `UserSets`, without the names. `indptr` may begin anywhere in `items`.
+    """The sets of some users: like `UserSets`, without the names. `indptr` may start anywhere in `items`.
 
-    No row has more than `longest` items. All rows of an engine together have the items that are `held` in any of them.
+    No row has more than `longest` items. `held` are the items that occur in any row of the engine.
     """
 
     indptr: NDArray[np.int64]
@@ -57,11 +58,11 @@ class Rows:
 
 
 Sets = UserSets | list[Rows]
-"""What was read, or users in as many rows as threads work on them, in the order of their digests."""
+"""The sets that were read, or one block of rows per thread, in the order of the users' digests."""
 
 
 class LocalEngine:
-    """Runs every verb in memory. `threads` defaults to the cores this process may use."""
+    """Runs every method in memory. `threads` defaults to the cores that this process may use."""
 
     name = "local"
     parts = 1
@@ -74,7 +75,7 @@ class LocalEngine:
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Threads are all that it keeps."""
+        """Stop the threads."""
         self._pool.shutdown()
 
     def read(self, source: "Source", stream: Stream) -> UserSets:
@@ -90,19 +91,20 @@ class LocalEngine:
         return read_corpus(source.data, source.text, **_reading(source, stream))
 
     def item_types(self, sets: UserSets) -> pl.Schema:
-        """The columns that name an item, and their types."""
+        """The columns of an item, and their types."""
         return sets.names.decode(np.zeros(0, np.uint32)).schema
 
     def leave_out(self, sets: Sets, digests: Digests) -> list[Rows]:
-        """The sets as if nobody held the items with these digests."""
+        """The sets without the items with these digests."""
         opened = ~among(_parts_of(sets)[0].item_digests, digests)
         return self._on_threads(partial(_with_open, opened=opened), self._rows_of(sets))
 
     def require_users(self, sets: Sets, most: int) -> None:
-        """Stop if there are more users than a calibration has paid for."""
+        """Raise an error if there are more users than the calibration covers."""
         if sum(len(part.user_digests) for part in _parts_of(sets)) > most:
             raise TooLarge(
-                f"there are more than {most} users, for which this algorithm's rounding is not accounted; use another one."
+                f"there are more than {most} users, which the rounding bound of this algorithm does not cover; "
+                "use another algorithm."
             )
 
     def items(self, sets: Sets) -> Columns:
@@ -112,7 +114,7 @@ class LocalEngine:
     def bound(
         self, sets: Sets, max_items: int, stream: Stream, *, round: int = 0, keep: Columns | None = None
     ) -> list[Rows]:
-        """Cut every user's set to `max_items`, uniformly and without looking at anybody else."""
+        """Sample every user's set to `max_items`, uniformly and independently of other users."""
         rows = self._rows_of(sets)
         if keep is not None:
             rows = self._on_threads(partial(_with_open, opened=keep["open"]), rows)
@@ -122,15 +124,17 @@ class LocalEngine:
         return rows
 
     def weigh(self, rows: list[Rows], items: Columns, rule: Rule) -> Columns:
-        """Sum what users give, each thread into its own totals; sums are exact, so it does not matter who adds what."""
+        """Sum the weights of users, each thread into its own totals; sums are exact, so the order does not matter."""
         values = items[rule.reads] if rule.reads else NO_VALUES
         waiting = iter([block for own in rows for block in _blocks(own)])
+
+        loop = find_loop(rule.loop)
 
         def total_of(thread: int) -> NDArray[np.int64]:
             totals = np.zeros(len(rows[0].held), np.int64)
             room = np.empty(rule.table.shape[-1])
             for indptr, codes in waiting:  # whoever is free: one core is often slower than the other
-                if rule.kernel(indptr, codes, values, rule.table, totals, room):
+                if loop(indptr, codes, values, rule.table, totals, room):
                     raise ArithmeticError("the weights of a user exceed one budget")
             return totals
 
@@ -141,12 +145,12 @@ class LocalEngine:
 
     def walk(self, rows: list[Rows], items: Columns, walk: Walk, stream: Stream) -> Columns:
         """Follow a policy, user by user, in an order that depends on nothing but the key and each user's own set."""
-        held = _held(rows)
+        held, loop = _held(rows), find_loop(walk.loop)
         if walk.first is not None:
             rank = ranks(rows[0].item_digests, walk.first)
             rows = self._on_threads(partial(_ranked, rank=rank), rows)
         total = np.zeros(len(held), walk.dtype)
-        # Digests are keyed afresh for every release, so theirs is a random order of users, and rows lie in it already.
+        # Digests have a new key in every release, so their order is a random order of users, and rows are already in it.
         orders = [np.argsort(own.user_digests[:, 0], kind="stable") for own in rows]
         parts = [stream.words(Purpose.PART, 0, own.user_digests) % np.uint64(walk.parts) for own in rows]
         for number in range(walk.parts):
@@ -155,7 +159,7 @@ class LocalEngine:
             turns = _by_size(rows, users) if walk.small_first else list(zip(rows, users, strict=True))
             for _ in range(walk.passes):
                 for own, chosen in turns:
-                    walk.kernel(own.indptr, own.items, chosen, walk.cutoff, walk.budget, weights)
+                    loop(own.indptr, own.items, chosen, walk.cutoff, walk.budget, weights)
             total += weights
         return {**items, "total": total, "held": held}
 
@@ -183,7 +187,7 @@ class LocalEngine:
         return sets.names.decode(codes, beside)
 
     def _rows_of(self, sets: Sets) -> list[Rows]:
-        """The users of each thread, such that all have about as many pairs."""
+        """The users of each thread, with about the same number of pairs for all threads."""
         if isinstance(sets, list):
             return sets
         pairs = len(sets.items)
@@ -219,7 +223,7 @@ def _reading(source: "Source", stream: Stream) -> dict[str, Any]:
 
 
 def _parts_of(sets: Sets) -> Sequence[UserSets | Rows]:
-    """What was read, or its parts, to ask for digests: nothing is divided for that."""
+    """The sets that were read, or their parts, for access to digests without dividing anything."""
     return sets if isinstance(sets, list) else [sets]
 
 
@@ -229,14 +233,14 @@ def longest_of(indptr: NDArray[np.int64]) -> int:
 
 
 def _with_open(rows: Rows, opened: NDArray[np.bool_]) -> Rows:
-    """The rows of users who have open items, with those alone."""
+    """The rows of users who have open items, restricted to open items."""
     indptr, items, busy = keep_open(rows.indptr, rows.items, opened)
     users = rows.user_digests.take(busy, axis=0)
     return Rows(indptr, items, users, rows.item_digests, rows.held & opened, rows.longest)
 
 
 def _cut(rows: Rows, max_items: int, stream: Stream, round: int) -> Rows:
-    """The rows with `max_items` at most in each."""
+    """The rows, each with at most `max_items` items."""
     indptr, items = sample_rows(
         rows.indptr, rows.items, rows.user_digests, rows.item_digests, max_items, stream, round
     )
@@ -246,7 +250,7 @@ def _cut(rows: Rows, max_items: int, stream: Stream, round: int) -> Rows:
 
 
 def _ranked(rows: Rows, rank: NDArray[np.int64]) -> Rows:
-    """The rows with the items of each in the order of their ranks, or as they stood where these are equal."""
+    """The rows with the items of each sorted by rank; items of equal rank keep their order."""
     sizes = np.diff(rows.indptr)
     items = rows.items[rows.indptr[0] : rows.indptr[-1]]
     order = np.lexsort((rank[items], np.repeat(np.arange(len(sizes)), sizes)))
@@ -254,7 +258,7 @@ def _ranked(rows: Rows, rank: NDArray[np.int64]) -> Rows:
 
 
 def _by_size(rows: list[Rows], users: list[NDArray[np.int64]]) -> list[tuple[Rows, NDArray[np.int64]]]:
-    """The users in turns: all with the smallest sets, in their order, then all with the next larger ones."""
+    """The users in groups of one set size, smallest first; within a group they keep their order."""
     turns = []
     for place, (own, chosen) in enumerate(zip(rows, users, strict=True)):
         sizes = np.diff(own.indptr)[chosen]
@@ -270,14 +274,14 @@ def _by_size(rows: list[Rows], users: list[NDArray[np.int64]]) -> list[tuple[Row
 
 
 def _blocks(rows: Rows) -> list[tuple[NDArray[np.int64], Codes]]:
-    """The rows in blocks of about so many pairs: slices of their bounds, and the items."""
+    """The rows in blocks of about BLOCK_PAIRS pairs: slices of their bounds, and the items."""
     starts = np.arange(rows.indptr[0], rows.indptr[-1], BLOCK_PAIRS)
     cuts = np.unique(np.append(np.searchsorted(rows.indptr, starts), len(rows.indptr) - 1))
     return [(rows.indptr[first : last + 1], rows.items) for first, last in pairwise(cuts)]
 
 
 def _held(rows: list[Rows]) -> NDArray[np.bool_]:
-    """The items that stand in some row."""
+    """The items that occur in some row."""
     return np.asarray(np.any([own.held for own in rows], axis=0), np.bool_)
 
 

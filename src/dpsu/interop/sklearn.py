@@ -1,8 +1,8 @@
-"""scikit-learn: vectorizers whose vocabulary is released privately, so that what they were fitted on does not show.
+"""scikit-learn vectorizers with a privately released vocabulary.
 
-`fit(documents, groups=users)` needs to know who wrote what. Afterwards they behave as CountVectorizer and
-TfidfVectorizer with a fixed vocabulary. What is transformed is not protected by anything: privacy is for the
-documents that were fitted. Needs `pip install dpsu[sklearn]`.
+`fit(documents, groups=users)` needs the author of each document. Afterwards they behave like CountVectorizer and
+TfidfVectorizer with a fixed vocabulary. The promise covers the fitted documents. The output of `transform` is not
+protected. Needs `pip install dpsu[sklearn]`.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -29,7 +29,7 @@ from dpsu.sources.frames import column_of
 from dpsu.sources.source import Source
 
 LEAKS = (
-    "{name}={value!r} would choose words by exact counts, which one user can tip, and so would break the promise. "
+    "{name}={value!r} would choose words by exact counts, which a single user can change, and would break the promise. "
     "Leave it at {default!r}: the release itself already leaves out what few users share; a smaller epsilon or "
     "delta leaves out more."
 )
@@ -37,7 +37,7 @@ HARMLESS = {"min_df": 1, "max_df": 1.0, "max_features": None}
 
 
 class _PrivateVocabulary:
-    """What both vectorizers share: the same words in fitting and transforming, and the refusals."""
+    """Code shared by both vectorizers: the tokenizer and the refused arguments."""
 
     epsilon: float
     delta: float
@@ -52,7 +52,7 @@ class _PrivateVocabulary:
     fit: Callable[..., Any]
 
     def build_analyzer(self) -> Callable[[str], list[str]]:
-        """From a document to its words and n-grams, by the rule that the vocabulary was made with."""
+        """The function from a document to its words and n-grams, by the rule of the vocabulary."""
         tokenizer, sizes = self.tokenizer, self._sizes()
 
         def analyze(document: str) -> list[str]:
@@ -67,7 +67,7 @@ class _PrivateVocabulary:
 
     @discreet
     def _frame(self, documents: Iterable[str], groups: Sequence[Any] | None) -> pl.DataFrame:
-        """The documents with their users; refuses what would leak before it looks at any."""
+        """The documents with their users; arguments that would break the promise are refused first."""
         for name, default in HARMLESS.items():
             if getattr(self, name) != default:
                 raise InvalidArgument(LEAKS.format(name=name, value=getattr(self, name), default=default))
@@ -85,7 +85,7 @@ class _PrivateVocabulary:
         return pl.DataFrame([users, pl.Series("text", texts, dtype=pl.String)])
 
     def _run(self, job: SingleJob, frame: pl.DataFrame) -> Release:
-        """One release of the documents' words, recorded in the ledger if there is one."""
+        """One release of the words of the documents, recorded in the ledger if there is one."""
         source = Source.of(frame, user="user", text="text", ngrams=self._sizes(), tokenizer=self.tokenizer)
         terms = Terms(self.ledger, title=self.title, check_user=False)
         return run(job, source, engine_for(frame, "local"), terms)
@@ -107,8 +107,8 @@ class _PrivateVocabulary:
 class PrivateCountVectorizer(_PrivateVocabulary, CountVectorizer):  # type: ignore[misc]
     """Counts of the words of a vocabulary that is (epsilon, delta)-private for every user of the fitted documents.
 
-    `statement_` is what was promised. `min_df`, `max_df` and `max_features` are here to be refused: they would
-    choose words by exact counts.
+    `statement_` is the statement of the release. `min_df`, `max_df` and `max_features` exist only to be refused: they
+    would choose words by exact counts.
     """
 
     def __init__(
@@ -145,16 +145,16 @@ class PrivateCountVectorizer(_PrivateVocabulary, CountVectorizer):  # type: igno
         self.algorithm = algorithm
 
     def fit(self, raw_documents: Iterable[str], y: Any = None, groups: Sequence[Any] | None = None) -> Self:
-        """Learn the vocabulary privately; `groups` says which user wrote each document."""
+        """Learn the vocabulary privately; `groups` has the user of each document."""
         job = SingleJob(find_private(self.algorithm), Request(self.epsilon, self.delta, self.max_items))
         result = self._run(job, self._frame(raw_documents, groups))
         return self._keep(result.items, result.statement)
 
 
 class PrivateTfidfVectorizer(_PrivateVocabulary, TfidfVectorizer):  # type: ignore[misc]
-    """Tf-idf over a private vocabulary, with the idf of users: from noisy counts of the users who have a word.
+    """Tf-idf over a private vocabulary; the idf is computed from noisy numbers of the users who have a word.
 
-    Vocabulary (Focused Gaussian) and counts share one (epsilon, delta): `idf_share` of the squared mu goes to the counts.
+    Vocabulary (Focused Gaussian) and counts share one (epsilon, delta): `idf_share` of mu^2 goes to the counts.
     """
 
     def __init__(
@@ -195,7 +195,7 @@ class PrivateTfidfVectorizer(_PrivateVocabulary, TfidfVectorizer):  # type: igno
         self.idf_share = idf_share
 
     def fit(self, raw_documents: Iterable[str], y: Any = None, groups: Sequence[Any] | None = None) -> Self:
-        """Learn vocabulary and idf privately; `groups` says which user wrote each document."""
+        """Learn vocabulary and idf privately; `groups` has the user of each document."""
         terms = CountingTerms(share=self.idf_share, with_users=True)
         job = SingleJob(find_private(DEFAULT), Request(self.epsilon, self.delta, self.max_items), terms)
         result = self._run(job, self._frame(raw_documents, groups))

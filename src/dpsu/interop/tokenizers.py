@@ -1,7 +1,8 @@
-"""Hugging Face tokenizers: a released vocabulary as a tokenizer that splits text as the release did.
+"""Hugging Face tokenizers: a released vocabulary as a tokenizer that splits text like the release.
 
-Only the released words go in. Merges or pieces learnt from the raw text (BPE, WordPiece, Unigram) would tell about
-it beyond the release; docs/text.md says how to learn them from released words. Needs `pip install dpsu[tokenizers]`.
+The tokenizer contains the released words only. Merges or pieces learned from the raw text (BPE, WordPiece, Unigram)
+would reveal more than the release; docs/text.md shows how to learn them from released words. Needs `pip install
+dpsu[tokenizers]`.
 """
 
 from collections.abc import Sequence
@@ -13,15 +14,15 @@ from dpsu.errors import InvalidArgument
 from dpsu.sources.tokenize import URL
 
 WORD = r"[\p{L}\p{Nd}][\p{L}\p{M}\p{Nd}]*"
-"""The rule "words" in the notation of this library."""
+"""The rule "words" in the syntax of this library."""
 
 
 def word_level(
     items: Sequence[Any], *, rule: Literal["words", "whitespace"] = "words", unknown: str = "[UNK]"
 ) -> Tokenizer:
-    """A WordLevel tokenizer of the items that are words; n-grams of more words than one are left out.
+    """A WordLevel tokenizer of the items that are single words; longer n-grams are left out.
 
-    The unknown token has the number 0, the words follow in their sorted order.
+    The unknown token has the number 0; the words follow in sorted order.
     """
     if rule not in ("words", "whitespace"):
         raise InvalidArgument(f"rule must be 'words' or 'whitespace', not {rule!r}")

@@ -1,7 +1,5 @@
 """The arrays that loops work on."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,6 +9,3 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Words = NDArray[np.uint64]
 Bytes = NDArray[np.uint8]
-
-Kernel = Any
-"""A compiled rule for weights: (indptr, items, values, table, totals, shares), adding to `totals`."""

@@ -8,15 +8,8 @@ import math
 
 import numpy as np
 
+from dpsu.kernels.arrays import Codes, Floats, Ints
 from dpsu.kernels.compiled import kernel
-from dpsu.kernels.weights import Codes, Floats, Ints
-
-FINE_POINT = 40
-FINE_ONE = 1 << FINE_POINT
-"""A weight of 1 in units of 2^-40."""
-
-LIMIT = 1 << 54
-"""Where totals stop: 2^14 budgets. Fewer than 2^9 parts are added up without a stop between them."""
 
 
 @kernel

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from dpsu.kernels.arrays import Bools, Floats, Ints, Words
-from dpsu.kernels.compiled import kernel
+from dpsu.kernels.compiled import inlined, kernel
 
 #: Beyond this a double no longer converts to a 64-bit integer with room to spare.
 LARGEST = 2.0**62
@@ -57,40 +57,39 @@ TAIL_DENOMINATOR = (
     2.05319162663775882187e0,
     1.0,
 )
+# Of the centre, then of the tail.
+NUMERATORS = np.array(CENTRE_NUMERATOR + TAIL_NUMERATOR)
+DENOMINATORS = np.array(CENTRE_DENOMINATOR + TAIL_DENOMINATOR)
+DEGREE = 7
 CENTRE = 0.425
 FARTHEST = 5.0
 
 
-@kernel
-def _ratio(x: float, numerator: tuple[float, ...], denominator: tuple[float, ...]) -> float:
-    """A ratio of two polynomials of degree 7, by Horner's rule."""
-    above, below = numerator[0], denominator[0]
-    for k in range(1, 8):
-        above = above * x + numerator[k]
-        below = below * x + denominator[k]
-    return above / below
+@inlined
+def normal_quantile(word: np.uint64) -> tuple[float, float]:
+    """The normal quantile of a uniform word, and how far the bits that are still to come can move it."""
+    q = (np.float64(np.int64(word ^ HALF_RANGE)) + 0.5) * WORD
+    if abs(q) > CENTRE:
+        tail = (np.float64(word if word < HALF_RANGE else ~word) + 0.5) * WORD
+        distance = math.sqrt(-math.log(tail))
+        first, x, factor = DEGREE + 1, distance - 1.6, math.copysign(1.0, q)
+        width = 2.0 * WORD / tail if distance <= FARTHEST else math.inf
+    else:
+        first, x, factor, width = 0, CENTRE * CENTRE - q * q, q, 8.0 * WORD
+    above, below = 0.0, 0.0
+    for k in range(first, first + DEGREE + 1):
+        above = above * x + NUMERATORS[k]
+        below = below * x + DENOMINATORS[k]
+    return factor * (above / below), width
 
 
-@kernel
+@inlined
 def _product_error(a: float, b: float, product: float) -> float:
     """a * b - product, exactly (Dekker 1971): both factors are split into halves whose products are exact."""
     scaled_a, scaled_b = SPLITTER * a, SPLITTER * b
     high_a, high_b = scaled_a - (scaled_a - a), scaled_b - (scaled_b - b)
     low_a, low_b = a - high_a, b - high_b
     return ((high_a * high_b - product) + high_a * low_b + low_a * high_b) + low_a * low_b
-
-
-@kernel
-def normal_quantile(word: np.uint64) -> tuple[float, float]:
-    """The normal quantile of a uniform word, and how far the bits that are still to come can move it."""
-    q = (np.float64(np.int64(word ^ HALF_RANGE)) + 0.5) * WORD
-    if abs(q) <= CENTRE:
-        return q * _ratio(CENTRE * CENTRE - q * q, CENTRE_NUMERATOR, CENTRE_DENOMINATOR), 8.0 * WORD
-    tail = (np.float64(word if word < HALF_RANGE else ~word) + 0.5) * WORD
-    distance = math.sqrt(-math.log(tail))
-    z = _ratio(distance - 1.6, TAIL_NUMERATOR, TAIL_DENOMINATOR)
-    width = 2.0 * WORD / (tail * z) if distance <= FARTHEST else math.inf
-    return math.copysign(z, q), width
 
 
 @kernel
@@ -111,21 +110,23 @@ def noisy_cells(
     """
     for i in range(words.size):
         normal, width = normal_quantile(words[i])
+        total = high[i]
         # The rounded product and its rounding error; then the rounded sum and its own (Knuth).
-        centre = high[i] * step_high
-        rest = _product_error(high[i], step_high, centre) + (high[i] * step_low + low[i] * step_high)
+        centre = total * step_high
+        rest = _product_error(total, step_high, centre) + (total * step_low + low[i] * step_high)
         noise = spread * normal
         value = centre + noise
         share = value - centre
         rest += (centre - (value - share)) + (noise - share)
-        if not (abs(high[i]) < LARGEST and abs(value) < LARGEST):
+        if not ((abs(total) < LARGEST) & (abs(value) < LARGEST)):
             continue
-        below = math.floor(value)
+        below = np.floor(value)
         offset = (value - below) + rest + 0.5
-        whole = math.floor(offset)
+        whole = np.floor(offset)
         slack = error * abs(noise) + spread * width
         slack += 2.0**-98 * abs(centre) + 2.0**-49 * (1.0 + abs(offset))
-        decided[i] = slack < offset - whole and offset - whole < 1.0 - slack
+        part = offset - whole
+        decided[i] = (slack < part) & (part < 1.0 - slack)
         cells[i] = np.int64(below) + np.int64(whole)
 
 

@@ -101,43 +101,28 @@ def _keep_open(indptr: Ints, items: Codes, opened: Bools, bounds: Ints, kept: Co
 
 
 @kernel
-def cut_rows(indptr: Ints, items: Codes, priorities: Words, max_items: int, kept: Codes) -> None:
-    """Copy the rows, and of each long one the items whose priorities are smallest; only long rows have priorities."""
-    place, drawn = 0, 0
-    for row in range(indptr.size - 1):
-        start, stop = indptr[row], indptr[row + 1]
-        if stop - start <= max_items:
-            for k in range(start, stop):
-                kept[place] = items[k]
-                place += 1
-            continue
-        own = priorities[drawn : drawn + stop - start]
-        drawn += stop - start
-        last, ties = last_kept(own, max_items)
-        for k in range(start, stop):
-            tie = own[k - start] == last and ties > 0
+def choose_smallest(sizes: Ints, priorities: Words, count: int, chosen: Bools) -> None:
+    """Mark the `count` smallest priorities of each row, the earlier ones where they tie; no row has fewer."""
+    start = 0
+    for row in range(sizes.size):
+        own = priorities[start : start + sizes[row]]
+        # Between bounds of the largest that is chosen: priorities are spread evenly, so that about log2(size) steps part the
+        # smallest from the others. If they tie there, the bounds meet at them.
+        low, last = NONE, ALL
+        inside, below = own.size, 0
+        while (low < last) & (inside != count):
+            middle = low + ((last - low) >> ONE)
+            inside = 0
+            for k in range(own.size):
+                inside += own[k] <= middle
+            if inside < count:
+                low = middle + ONE
+                below = inside
+            else:
+                last = middle
+        ties = count - below
+        for k in range(own.size):
+            tie = (own[k] == last) & (ties > 0)
             ties -= tie
-            if tie or own[k - start] < last:
-                kept[place] = items[k]
-                place += 1
-
-
-@kernel
-def last_kept(priorities: Words, count: int) -> tuple[np.uint64, int]:
-    """The largest priority among the `count` smallest, and how many that equal it are among these.
-
-    By halving the range of values: priorities are spread evenly, so that about log2(size) steps are enough.
-    """
-    low, last = NONE, ALL
-    inside, below = priorities.size, 0
-    while low < last and inside != count:
-        middle = low + ((last - low) >> ONE)
-        inside = 0
-        for value in priorities:
-            inside += value <= middle
-        if inside < count:
-            low = middle + ONE
-            below = inside
-        else:
-            last = middle
-    return last, count - below
+            chosen[start + k] = tie | (own[k] < last)
+        start += own.size

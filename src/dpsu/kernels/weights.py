@@ -7,21 +7,11 @@ parts stop at 2^62. Rules get room for one row, `shares`.
 """
 
 import math
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpsu.kernels.arrays import Codes, Floats, Ints
 from dpsu.kernels.compiled import kernel
-
-Ints = NDArray[np.int64]
-Codes = NDArray[np.uint32]
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
-
-FIXED_POINT = 30
-ONE = 1 << FIXED_POINT
-"""A weight of 1 in fixed point; one unit is 2^-30."""
 
 
 @kernel
@@ -106,20 +96,6 @@ def weigh_proportionally(
     return False
 
 
-def bell(totals: Floats, centre: float, width: float, tail: float) -> Floats:
-    """exp(-x^2 / 2) for x = (total - centre) / width below the centre, for tail * x above it.
-
-    As a limit, (1 - y / 2^12)^(2^12): basic operations round alike on every machine and in every place of an array,
-    which library exponentials need not, and an item's value must be a function of its own total alone.
-    """
-    x = (totals - centre) / width
-    x *= np.where(x <= 0.0, 1.0, tail)
-    values = np.maximum(1.0 - 0.5 * x * x / 4096.0, 0.0)
-    for _ in range(12):
-        values *= values
-    return values
-
-
 @kernel
 def count_holders(
     indptr: Ints,
@@ -132,7 +108,3 @@ def count_holders(
     """Every user counts once for each of their items."""
     for k in range(indptr[0], indptr[-1]):
         totals[items[k]] += 1
-
-
-Kernel = Any
-"""A compiled rule for weights: (indptr, items, values, table, totals, shares), adding to `totals`."""

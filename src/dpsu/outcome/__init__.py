@@ -1,1 +1,1 @@
-"""What leaves: releases, statements, the ledger, files."""
+"""The results of a run: releases, statements, the ledger, files."""

@@ -14,7 +14,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from dpsu.errors import InvalidArgument, LedgerError
 from dpsu.outcome.statement import Statement
@@ -62,6 +62,13 @@ Spending = Entry | Statement
 """What adds up: an epsilon and a delta, or a budget that composes as Gaussian DP."""
 
 
+class Cap(NamedTuple):
+    """The epsilon and the delta that all releases of a ledger together may not pass."""
+
+    epsilon: float
+    delta: float
+
+
 @dataclass
 class _Contents:
     """All that a ledger holds: entries, the sealed cap if there is one, and the last link of the chain."""
@@ -73,31 +80,56 @@ class _Contents:
 
 
 class Ledger:
-    """The releases over one data set, under a cap.
+    """The releases over one data set, under a cap: pass it as `ledger=` to every function that spends privacy.
 
-    `Ledger(path, epsilon=4, delta=1e-5)` makes a new file with that cap, or opens one that has it; `Ledger(path)` opens what
-    is there. Pass it as `ledger=` to whatever spends privacy.
+    `Ledger.create` makes a new file, `Ledger.open` opens one. `cap` is the pair (epsilon, delta) that all releases
+    together may not pass.
+
+    >>> import dpsu, tempfile
+    >>> ledger = dpsu.Ledger.create(tempfile.mkdtemp() + "/spent.db", epsilon=4, delta=1e-5)
+    >>> baskets = {n: ["bread", "milk"] for n in range(1000)}
+    >>> release = dpsu.release(baskets, epsilon=1, delta=1e-6, ledger=ledger)
+    >>> ledger.epsilon() < 1, ledger.left() > 3
+    (True, True)
     """
 
-    def __init__(self, path: str | Path, *, epsilon: float | None = None, delta: float | None = None) -> None:
-        self.path = Path(path)
-        if (epsilon is None) != (delta is None):
+    path: Path
+    cap: Cap
+
+    def __init__(self, *path: Any, **cap: Any) -> None:
+        raise InvalidArgument(
+            "write Ledger.create(path, epsilon=..., delta=...) for a new ledger, or Ledger.open(path) for one that is there."
+        )
+
+    @classmethod
+    def create(cls, path: str | Path, *, epsilon: float, delta: float) -> "Ledger":
+        """A new ledger with this cap; there must be nothing at `path`."""
+        if not (_is_number(epsilon) and epsilon > 0 and _is_number(delta) and 0 < delta < 1):
             raise InvalidArgument(
-                "a cap is a pair: give both epsilon and delta, or neither to open a ledger."
+                f"a cap needs a positive epsilon and a delta between 0 and 1, not ({epsilon!r}, {delta!r})."
             )
-        if epsilon is not None and delta is not None:
-            self._create(epsilon, delta)
-        elif not self.path.is_file():
+        if Path(path).exists():
+            raise LedgerError(f"there is something at {path} already: open it with Ledger.open(path).")
+        return cls._at(path, Cap(float(epsilon), float(delta)))
+
+    @classmethod
+    def open(cls, path: str | Path) -> "Ledger":
+        """The ledger at `path`, which must be there: a misspelt path must not begin to count from nothing."""
+        if not Path(path).is_file():
             raise LedgerError(
-                f"there is no ledger {self.path}: create it with a cap, Ledger(path, epsilon=..., delta=...) or "
-                "`dpsu ledger create`; a misspelt path must not begin to count from nothing."
+                f"there is no ledger {path}: create it with a cap, Ledger.create(path, epsilon=..., delta=...) or "
+                "`dpsu ledger create`."
             )
-        self.epsilon, self.delta = self._read_cap()
-        if epsilon is not None and (epsilon, delta) != (self.epsilon, self.delta):
-            raise LedgerError(
-                f"the ledger {self.path} has the cap ({self.epsilon:g}, {self.delta:g}), not ({epsilon:g}, {delta:g}); "
-                "a cap does not change."
-            )
+        return cls._at(path, None)
+
+    @classmethod
+    def _at(cls, path: str | Path, cap: Cap | None) -> "Ledger":
+        ledger = object.__new__(cls)
+        ledger.path = Path(path)
+        if cap is not None:
+            ledger._write_tables(cap)
+        ledger.cap = ledger._read_cap()
+        return ledger
 
     def record(self, statement: Statement, purpose: str | None = None) -> int:
         """Record a statement received from elsewhere, and give its number; it must verify and fit under the cap."""
@@ -147,20 +179,20 @@ class Ledger:
         with self._open() as connection:
             return self._contents(connection).entries
 
-    def spent(self) -> float:
-        """The delta of all entries together at the cap's epsilon."""
-        return total_delta(self.entries(), self.epsilon)
+    def epsilon(self, delta: float | None = None) -> float:
+        """The smallest epsilon of all entries together at this delta, or at the cap's; infinite if there is none."""
+        return total_epsilon(self.entries(), self.cap.delta if delta is None else delta)
 
-    def epsilon_spent(self) -> float:
-        """The smallest epsilon that all entries together have at the cap's delta; infinite if they have none."""
-        return total_epsilon(self.entries(), self.delta)
+    def delta(self, epsilon: float | None = None) -> float:
+        """The delta of all entries together at this epsilon, or at the cap's."""
+        return total_delta(self.entries(), self.cap.epsilon if epsilon is None else epsilon)
 
-    def epsilon_left(self) -> float:
-        """The cap's epsilon less what is spent of it, both at the cap's delta."""
-        return max(0.0, self.epsilon - self.epsilon_spent())
+    def left(self) -> float:
+        """The cap's epsilon minus the epsilon that is spent, both at the cap's delta."""
+        return max(0.0, self.cap.epsilon - self.epsilon())
 
     def __repr__(self) -> str:
-        return f"<Ledger {self.path}, cap epsilon {self.epsilon:g}, delta {self.delta:g}>"
+        return f"<Ledger {self.path}, cap epsilon {self.cap.epsilon:g}, delta {self.cap.delta:g}>"
 
     def _spend(self, entry: Entry) -> int:
         if entry.purpose is not None and len(entry.purpose) > LONGEST_PURPOSE:
@@ -175,43 +207,37 @@ class Ledger:
         with self._writing() as connection:
             before = self._contents(connection)
             self._require_room(before.entries, entry)
-            self._append(connection, record)
+            self._append(connection, record, before)
         return len(before.entries) + 1
 
-    def _append(self, connection: sqlite3.Connection, record: dict[str, Any]) -> None:
+    def _append(
+        self, connection: sqlite3.Connection, record: dict[str, Any], before: _Contents | None = None
+    ) -> None:
         """Add a record to the chain; the first one of a ledger of 0.1 seals its cap."""
-        before = self._contents(connection)
-        records = [record]
-        if before.cap is None and record["record"] != "cap":
-            records.insert(0, {"record": "cap", "epsilon": self.epsilon, "delta": self.delta})
+        before = before or self._contents(connection)
+        records = [record] if before.cap is not None else [_cap_record(self.cap), record]
         chain = before.chain
         for place, each in enumerate(records, before.rows + 1):
-            text = json.dumps(each, ensure_ascii=False)
-            at = datetime.now(UTC).isoformat(timespec="seconds")
-            chain = _link(chain, at, text)
-            connection.execute("INSERT INTO releases VALUES (?, ?, ?, ?)", (place, at, text, chain))
+            chain = _insert(connection, place, each, chain)
 
     def _require_room(self, before: Sequence[Spending], spending: Spending) -> None:
-        if total_delta([*before, spending], self.epsilon) > self.delta:
+        cap = self.cap
+        if total_delta([*before, spending], cap.epsilon) > cap.delta:
             raise LedgerError(
-                f"this release would pass the cap of {self.path}: epsilon {self.epsilon:g}, delta {self.delta:g}, of which "
-                f"epsilon {total_epsilon(before, self.delta):.4g} is spent. Nothing was released; ask for less."
+                f"this release would pass the cap of {self.path}: epsilon {cap.epsilon:g}, delta {cap.delta:g}, of which "
+                f"epsilon {total_epsilon(before, cap.delta):.4g} is spent. Nothing was released; choose a smaller epsilon."
             )
 
-    def _create(self, epsilon: float, delta: float) -> None:
-        if not (0 < epsilon < math.inf and 0 < delta < 1):
-            raise InvalidArgument(
-                f"a cap needs a positive epsilon and a delta between 0 and 1, not ({epsilon!r}, {delta!r})."
-            )
+    def _write_tables(self, cap: Cap) -> None:
         with self._writing() as connection:
-            if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'cap'").fetchone() is None:
-                for command in TABLES.strip().split(";\n"):
-                    connection.execute(command)
-                connection.execute("INSERT INTO cap VALUES (?, ?, ?)", (FORM, epsilon, delta))
-                self.epsilon, self.delta = float(epsilon), float(delta)
-                self._append(connection, {"record": "cap", "epsilon": self.epsilon, "delta": self.delta})
+            if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'cap'").fetchone() is not None:
+                raise LedgerError(f"another process has just created {self.path}: open it.")
+            for command in TABLES.strip().split(";\n"):
+                connection.execute(command)
+            connection.execute("INSERT INTO cap VALUES (?, ?, ?)", (FORM, cap.epsilon, cap.delta))
+            _insert(connection, 1, _cap_record(cap), "")
 
-    def _read_cap(self) -> tuple[float, float]:
+    def _read_cap(self) -> Cap:
         with self._open() as connection:
             rows = connection.execute("SELECT form, epsilon, delta FROM cap").fetchall()
             sealed = self._contents(connection).cap
@@ -220,7 +246,7 @@ class Ledger:
         form, epsilon, delta = rows[0]
         if sealed != (epsilon, delta) and not (form == FORM_1 and sealed is None):
             raise LedgerError(f"the ledger {self.path} was altered: its cap is not the one that was sealed.")
-        return float(epsilon), float(delta)
+        return Cap(float(epsilon), float(delta))
 
     def _contents(self, connection: sqlite3.Connection) -> _Contents:
         """Read the whole chain; a record that does not follow from those before it is an error."""
@@ -280,7 +306,7 @@ def _add(found: _Contents, at: str, record: dict[str, Any]) -> None:
 
 def open_ledger(ledger: Ledger | str | Path | None) -> Ledger | None:
     """The ledger that the caller means, by itself or by its path."""
-    return ledger if ledger is None or isinstance(ledger, Ledger) else Ledger(ledger)
+    return ledger if ledger is None or isinstance(ledger, Ledger) else Ledger.open(ledger)
 
 
 def total_delta(spent: Sequence[Spending], epsilon: float) -> float:
@@ -329,6 +355,18 @@ def _require_promise(statement: Statement | None) -> Statement:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _cap_record(cap: Cap) -> dict[str, Any]:
+    return {"record": "cap", "epsilon": cap.epsilon, "delta": cap.delta}
+
+
+def _insert(connection: sqlite3.Connection, place: int, record: dict[str, Any], chain: str) -> str:
+    """Write one record and give the new end of the chain."""
+    text, at = json.dumps(record, ensure_ascii=False), datetime.now(UTC).isoformat(timespec="seconds")
+    chain = _link(chain, at, text)
+    connection.execute("INSERT INTO releases VALUES (?, ?, ?, ?)", (place, at, text, chain))
+    return chain
 
 
 def _link(before: str, at: str, text: str) -> str:

@@ -1,4 +1,4 @@
-"""What leaves: the released items, and what was promised about them."""
+"""A release: the released items and their statement."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
@@ -13,11 +13,18 @@ from dpsu.outcome.write import write_frame
 
 
 class Release(ABC):
-    """Released items, sorted, with the statement of what was promised.
+    """Released items, sorted, with their statement.
 
     `statement` is None after an algorithm that is not private, and `warning` then says so. With counts the frames and
     files have a further column, `holders`. `notes` are for the curator of the data alone: they depend on the data, and no
     output, repr or pickle has them. `exclude_salt` opens the salted digest of the list `exclude` in the statement.
+
+    >>> import dpsu
+    >>> release = dpsu.release({n: ["bread", "milk"] for n in range(1000)}, epsilon=1, delta=1e-6)
+    >>> release
+    <Release of 2 items, epsilon 1, delta 1e-06>
+    >>> "milk" in release, release.items
+    (True, ['bread', 'milk'])
     """
 
     def __init__(self, statement: Statement | None, warning: str | None = None) -> None:
@@ -38,13 +45,13 @@ class Release(ABC):
 
     @cached_property
     def items(self) -> list[Any]:
-        """The items in the type they came in; tuples where several columns make an item."""
+        """The items in their original type; tuples if an item has several columns."""
         names = self._frame.drop("holders") if self._counted else self._frame
         return names.to_series().to_list() if names.width == 1 else names.rows()
 
     @cached_property
     def counts(self) -> dict[Any, int] | None:
-        """The noisy number of holders of every item, which may be below zero; None unless asked for."""
+        """The noisy number of holders of every item, which may be negative; None unless counts=True."""
         return dict(zip(self.items, self._frame["holders"], strict=True)) if self._counted else None
 
     @property
@@ -73,7 +80,7 @@ class Release(ABC):
         return f"<Release of {len(self):,} items, {promise}>"
 
     def to_polars(self) -> pl.DataFrame:
-        """The items as a Polars frame with the columns they came from."""
+        """The items as a Polars frame with their original columns."""
         return self._frame
 
     def to_pandas(self) -> Any:
@@ -87,7 +94,7 @@ class Release(ABC):
     def to_tokenizer(self, *, rule: Literal["words", "whitespace"] = "words", unknown: str = "[UNK]") -> Any:
         """A Hugging Face tokenizer that knows the released words, and `unknown` for all others; needs tokenizers.
 
-        `rule` is what the release took for a word. The tokenizer's own `save` writes tokenizer.json.
+        `rule` is the tokenizer rule of the release. The tokenizer's `save` method writes tokenizer.json.
         """
         from dpsu.interop.tokenizers import word_level
 
@@ -96,8 +103,8 @@ class Release(ABC):
     def save(self, path: str | Path) -> None:
         """Write the items as Parquet, CSV, JSON lines or plain text, by the ending of `path`.
 
-        The file appears whole or not at all. The statement then has its digest, so that `dpsu verify --released` can tell
-        whether a file is the one that was released; a ledger gets its name.
+        The file is either written completely or not at all. Its digest is added to the statement, so that `dpsu verify
+        --released` can check whether a file is the released one. A ledger records the file name.
         """
         write_frame(self._frame, path)
         if self.statement is None or str(path) == "-":
@@ -120,7 +127,7 @@ class LocalRelease(Release):
 
 
 class SparkRelease(Release):
-    """A release that stays on the cluster until its items are asked for."""
+    """A release that stays on the cluster until its items are requested."""
 
     def __init__(self, names: Any, statement: Statement | None, warning: str | None = None) -> None:
         super().__init__(statement, warning)
@@ -140,16 +147,16 @@ class SparkRelease(Release):
         return self._size
 
     def to_spark(self) -> Any:
-        """The items as a Spark frame, not sorted; it does not remember the data that they come from."""
+        """The items as a Spark frame, not sorted, without a reference to the source data."""
         return self._spark
 
     @property
     def write(self) -> Any:
-        """Spark's writer, to save the items from the cluster: `release.write.parquet(path)`."""
+        """The Spark writer, to save the items from the cluster: `release.write.parquet(path)`."""
         return self._spark.write
 
 
 def present(names: Any, statement: Statement | None, warning: str | None) -> Release:
-    """The release of these names: a Polars frame, or one of Spark."""
+    """The release with these items: a Polars frame or a Spark frame."""
     kind = LocalRelease if isinstance(names, pl.DataFrame) else SparkRelease
     return kind(names, statement, warning)

@@ -1,4 +1,4 @@
-"""What a release promises, in words and as data."""
+"""The statement of a release, as text and as data."""
 
 import hashlib
 import json
@@ -13,7 +13,7 @@ from dpsu.privacy.budget import Budget
 from dpsu.version import __version__
 
 SCHEMA = "dpsu-statement/2"
-"""The form of the JSON, described in docs/statement.md. Version 2 stays open until 0.2.0 is released."""
+"""The schema of the JSON, described in docs/statement.md. Version 2 may change until 0.2.0 is released."""
 
 SCHEMA_1 = "dpsu-statement/1"
 
@@ -35,7 +35,7 @@ NOT_COVERED = (
 SEEDED = "the randomness was seeded for a test, so nothing is promised"
 
 Kind = Literal["single", "levels", "tuned"]
-"""One mechanism; one per level of n-grams; or one whose setting was chosen among trials."""
+"""One mechanism; one mechanism per level of n-grams; or one whose setting was chosen among trials."""
 
 ONLY_IN_2 = ("kind", "data", "lists", "date", "title", "note")
 """Fields that statements of schema 1 do not have."""
@@ -43,12 +43,19 @@ ONLY_IN_2 = ("kind", "data", "lists", "date", "title", "note")
 
 @dataclass(frozen=True, kw_only=True)
 class Statement:
-    """The promise of one release: (epsilon, delta)-differential privacy for `unit`, and all that it rests on.
+    """The promise of one release: (epsilon, delta)-differential privacy for `unit`, and the numbers that it depends on.
 
     `parameters` are noise, thresholds and the algorithm's constants; `budget` is the pair (mu, delta_new) that composes
     as Gaussian DP, where the algorithm has one. `data` names the columns of users and items, `lists` has digests of
     the caller's lists, and `rests_on` is what the caller must guarantee. `released_sha256` is the digest of the file that
     the statement speaks of, once there is one. If `void` gives a reason, nothing is promised.
+
+    >>> import dpsu
+    >>> statement = dpsu.release({n: ["bread"] for n in range(1000)}, epsilon=1, delta=1e-6).statement
+    >>> statement.kind, statement.algorithm, statement.epsilon
+    ('single', 'focused-gaussian', 1.0)
+    >>> dpsu.Statement.from_json(statement.to_json()) == statement
+    True
     """
 
     epsilon: float
@@ -83,7 +90,7 @@ class Statement:
         return {**plain, "digest": content_digest(plain)}
 
     def to_json(self) -> str:
-        """The same as JSON; floats keep every digit."""
+        """The statement as JSON; floats keep every digit."""
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False)
 
     def about(self, path: str | Path) -> "Statement":
@@ -92,12 +99,12 @@ class Statement:
 
     @classmethod
     def from_json(cls, text: str) -> "Statement":
-        """Read back what `to_json` wrote, in schema 1 or 2."""
+        """Read the output of `to_json`, in schema 1 or 2."""
         return cls.from_dict(json.loads(text))
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> "Statement":
-        """Read back what `to_dict` gave, in schema 1 or 2."""
+        """Read the output of `to_dict`, in schema 1 or 2."""
         known = {name: value for name, value in fields.items() if name != "digest"}
         if known.get("schema") == SCHEMA_1:
             known["kind"] = _kind_of_schema_1(known["parameters"])
@@ -121,9 +128,9 @@ class Statement:
 def claims(
     data: Mapping[str, Any], lists: Mapping[str, Any], policies: Mapping[str, Any] | None = None
 ) -> tuple[str, ...]:
-    """What the caller must guarantee: the promise follows only if all of it is true.
+    """What the caller must guarantee: the promise holds only if all of it is true.
 
-    `policies` are the caller's own policies by name, each with its `norm` and `symmetric`.
+    `policies` are the custom policies by name, each with its `norm` and `symmetric`.
     """
     stated = [_user_claim(data)]
     tokenizer = data.get("tokenizer")
@@ -160,7 +167,7 @@ def today() -> str:
 
 
 def content_digest(fields: Mapping[str, Any]) -> str:
-    """SHA-256 over all fields but the digest itself, as JSON with sorted keys and no spaces."""
+    """SHA-256 over all fields except the digest itself, as JSON with sorted keys and no spaces."""
     content = {name: value for name, value in fields.items() if name != "digest"}
     text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()

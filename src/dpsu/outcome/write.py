@@ -1,4 +1,4 @@
-"""Writing files that appear whole or not at all."""
+"""Write files completely or not at all."""
 
 import os
 import secrets
@@ -38,7 +38,7 @@ WRITERS: dict[str, Writer] = {
 
 
 def writer_for(path: str | Path) -> Writer:
-    """The writer that the ending asks for; `-`, the standard output, gets plain text."""
+    """The writer for the ending; `-`, the standard output, gets plain text."""
     if str(path) == "-":
         return _write_text_lines
     ending = Path(path).suffix.lower()
@@ -52,13 +52,13 @@ def writer_for(path: str | Path) -> Writer:
 
 
 def check_writable(path: str | Path) -> None:
-    """Fail now rather than after the work: the format is known and the folder takes files."""
+    """Fail before the work: check that the format is known and the folder is writable."""
     writer_for(path)
     require_folder(path)
 
 
 def require_folder(path: str | Path) -> None:
-    """Fail if no file can be put at `path`."""
+    """Fail if no file can be written to `path`."""
     if str(path) == "-":
         return
     target = Path(path)
@@ -67,7 +67,7 @@ def require_folder(path: str | Path) -> None:
     if not target.parent.is_dir():
         raise OutputError(f"cannot write {target}: there is no folder {target.parent}.")
     if not os.access(target.parent, os.W_OK):
-        raise OutputError(f"cannot write {target}: the folder {target.parent} does not take new files.")
+        raise OutputError(f"cannot write {target}: the folder {target.parent} is not writable.")
 
 
 def write_frame(frame: pl.DataFrame, path: str | Path) -> None:
@@ -85,7 +85,7 @@ def _write_to_standard_output(frame: pl.DataFrame, write: Writer) -> None:
         write(frame, sys.stdout.buffer)
         sys.stdout.buffer.flush()
     except OSError as error:
-        # What is still in the buffer must not fail a second time when the process ends.
+        # The rest of the buffer must not fail again when the process ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise OutputError(f"cannot write to standard output: {error.strerror or error}.") from error
 
@@ -98,10 +98,9 @@ def write_text(text: str, path: str | Path) -> None:
 
 @contextmanager
 def replacing(path: str | Path) -> Iterator[BinaryIO]:
-    """A file that takes the place of `path` once it is complete, and leaves nothing behind if it never is.
+    """A temporary file that replaces `path` when it is complete, and is removed otherwise.
 
-    It is written beside `path` under a name that nobody can guess and that must be free. The system gives it the mode that
-    every new file gets.
+    It is written next to `path` under a random, unused name. It gets the default mode of new files.
     """
     target = Path(path)
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}")

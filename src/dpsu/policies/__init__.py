@@ -1,1 +1,1 @@
-"""Policies of the caller's own: a search for what breaks them."""
+"""Custom policies: a search for counterexamples."""

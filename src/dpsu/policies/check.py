@@ -1,8 +1,8 @@
-"""A search for neighbouring databases on which a policy breaks its promise.
+"""A search for neighbouring databases on which a policy violates its claims.
 
-A policy is private only if adding one user moves the final weights by at most 1 in its norm, whatever the
-others hold. `check_policy` climbs over small databases, and long ones that repeat a few rows, towards the
-largest distance. What it finds convicts a policy; finding nothing acquits nobody: sensitivity needs a proof
+A policy is private only if adding one user moves the final weights by at most 1 in its norm, whatever the other users
+hold. `check_policy` searches small databases, and long ones that repeat a few rows, for the largest distance. A
+counterexample proves that the policy is not private. Finding none proves nothing: the sensitivity needs a proof
 (docs/policies.md).
 """
 
@@ -34,11 +34,11 @@ from dpsu.policies.search import (
 )
 
 TRIES = 400
-"""Steps of one climb."""
+"""Number of steps of one hill climb."""
 
 
 class PolicyLike(Protocol):
-    """What is checked: a `dpsu.Policy`, or anything with these attributes."""
+    """The policy to check: a `dpsu.Policy`, or any object with these attributes."""
 
     @property
     def update(self) -> Update:
@@ -54,12 +54,12 @@ class PolicyLike(Protocol):
 
     @property
     def name(self) -> str:
-        """What reports call it."""
+        """The name in reports."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """So many users, one after the other, who hold the same items."""
+    """A number of consecutive users who hold the same items."""
 
     items: tuple[int, ...]
     times: int = 1
@@ -73,7 +73,7 @@ class Row:
 class Database:
     """Two neighbouring databases: users in order, with and without the one who holds `extra`.
 
-    The rows of `after` come `rounds` times over.
+    The rows of `after` are repeated `rounds` times.
     """
 
     before: tuple[Row, ...]
@@ -84,14 +84,14 @@ class Database:
 
     @property
     def users(self) -> list[tuple[int, ...]]:
-        """Every user's items, in order, the extra user included."""
+        """The items of every user, in order, including the extra user."""
         before = [row.items for row in self.before for _ in range(row.times)]
         after = [row.items for row in self.after for _ in range(row.times)]
         return [*before, self.extra, *after * self.rounds]
 
     @property
     def position(self) -> int:
-        """Where the extra user stands among `users`."""
+        """The position of the extra user in `users`."""
         return sum(row.times for row in self.before)
 
     def __str__(self) -> str:
@@ -99,13 +99,13 @@ class Database:
         lines += [str(row) for row in self.before]
         lines += [f"{Row(self.extra)}   <- the extra user"]
         if self.after and self.rounds > 1:
-            lines += [f"  then {self.rounds} times over:"]
+            lines += [f"  then repeated {self.rounds} times:"]
         return "\n".join(lines + [str(row) for row in self.after])
 
 
 @dataclass(frozen=True)
 class Breach:
-    """One update that does not keep a promise, and by how much."""
+    """One update that violates a claim, and by how much."""
 
     promise: str
     amount: float
@@ -122,9 +122,9 @@ class Breach:
 
 @dataclass(frozen=True)
 class PolicyCheck:
-    """What the search found: the largest distance, the database that shows it, and breached promises.
+    """The result of the search: the largest distance, the database that shows it, and violated claims.
 
-    `symmetry` is a fault only of a policy that claims symmetry; `ok` knows.
+    `symmetry` is a violation only if the policy claims symmetry; `ok` takes this into account.
     """
 
     name: str
@@ -141,7 +141,7 @@ class PolicyCheck:
 
     @property
     def ok(self) -> bool:
-        """No violation was found. It does not mean that there is none."""
+        """Whether no violation was found. This does not prove that there is none."""
         asymmetric = self.claims_symmetry and self.symmetry is not None
         return self.distance <= 1 + TOLERANCE and not (self.budget or self.sign or asymmetric)
 
@@ -152,7 +152,7 @@ class PolicyCheck:
         if self.symmetry:
             claim = "although it claims symmetry" if self.claims_symmetry else "and claims no symmetry"
             lines.append(f"it {self.symmetry} ({claim})")
-        lines.append(f"largest ℓ{self.norm} distance that one user makes: {self.distance:.9g} (1 is allowed)")
+        lines.append(f"largest ℓ{self.norm} distance caused by one user: {self.distance:.9g} (1 is allowed)")
         if self.distance > 1 + TOLERANCE:
             lines += [
                 str(self.database),
@@ -161,26 +161,31 @@ class PolicyCheck:
             ]
         if self.ok:
             lines.append(
-                "A search can convict a policy, never acquit it: its sensitivity still needs a proof."
+                "Finding no violation is not a proof: the sensitivity of the policy still needs one."
             )
         return "\n".join(lines)
 
 
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
-"""What numba puts into its messages where the package colorama happens to be installed."""
+"""Colour codes that numba adds to its messages if the package colorama is installed."""
 
 
 def check_policy(policy: PolicyLike, *, seconds: float = 20, seed: int = 0) -> PolicyCheck:
-    """Search for `seconds` for databases and weights on which `policy` breaks what it promises.
+    """Search for `seconds` for databases and weights on which `policy` violates its claims.
 
-    Use it before a policy of your own touches data; it works on made-up databases only. `seed` chooses where
-    the climbs start.
+    Use it before a policy of your own is used on data; it works on made-up databases only. `seed` chooses where
+    the search starts.
+
+    >>> import dpsu, numpy
+    >>> greedy = dpsu.Policy(lambda weights, cutoff: numpy.full(len(weights), 1.0), norm=1)
+    >>> dpsu.check_policy(greedy, seconds=1).ok
+    False
     """
     if not (math.isfinite(seconds) and seconds > 0):
         raise InvalidArgument(f"seconds must be a positive number, not {seconds!r}.")
     try:
         return _search(policy, seconds, seed)
-    except Exception as error:  # the update is the caller's code: whatever it raises is theirs to mend
+    except Exception as error:  # the update is the caller's code and may raise anything
         lines = [
             line for line in COLOURS.sub("", str(error)).splitlines() if not line.startswith("Failed in")
         ]
@@ -192,9 +197,9 @@ def check_policy(policy: PolicyLike, *, seconds: float = 20, seed: int = 0) -> P
 
 
 def load(spec: str) -> PolicyLike:
-    """The policy that `module:name` names, looked for in the current directory too.
+    """The policy `module:name`; the module is also searched in the current directory.
 
-    It is a `dpsu.Policy`, or an update function with the attribute `norm` (and `symmetric`, if so).
+    It is a `dpsu.Policy`, or an update function with the attribute `norm` (and `symmetric`, if it is).
     """
     module_name, colon, name = spec.partition(":")
     if not (module_name and colon and name):
@@ -213,13 +218,13 @@ def load(spec: str) -> PolicyLike:
     policy: Any = found if hasattr(found, "update") else _Function(found, name)
     if getattr(policy, "norm", None) not in (1, 2) or not callable(policy.update):
         raise InvalidArgument(
-            f"{spec} is no policy: it needs an attribute norm, 1 or 2, and an update function."
+            f"{spec} is not a policy: it needs an attribute norm, 1 or 2, and an update function."
         )
     return cast(PolicyLike, policy)
 
 
 class _Function:
-    """An update function that carries the policy's attributes itself."""
+    """An update function that has the attributes of the policy itself."""
 
     def __init__(self, update: Any, name: str) -> None:
         self.update = update
@@ -234,7 +239,7 @@ def _search(policy: PolicyLike, seconds: float, seed: int) -> PolicyCheck:
     faults = np.zeros((PROMISES, 3 + 2 * ITEMS))
     weights = np.zeros((2, ITEMS))
     plan = np.zeros((3, ROWS), np.int64)
-    climb(state, 0, False, plan, weights, faults)  # compiles, outside the time that was asked for
+    climb(state, 0, False, plan, weights, faults)  # compiles before the time starts
 
     def distance_of(database: Database) -> float:
         return float(measure(_encoded(database), database.cutoff, weights, faults))
@@ -265,7 +270,7 @@ def _search(policy: PolicyLike, seconds: float, seed: int) -> PolicyCheck:
 
 
 def _encoded(database: Database) -> Ints:
-    """A plan: the sets as bits, how often each comes, and (number of rows, the extra row, rounds)."""
+    """A plan: the sets as bits, how often each occurs, and (number of rows, the extra row, rounds)."""
     rows = [*database.before, Row(database.extra), *database.after]
     plan = np.zeros((3, ROWS), np.int64)
     plan[0, : len(rows)] = [sum(1 << item for item in row.items) for row in rows]
@@ -281,7 +286,7 @@ def _decoded(plan: Ints, cutoff: float) -> Database:
 
 
 def _trimmed(database: Database, distance_of: Callable[[Database], float]) -> Database:
-    """The database without what can go while the distance does not fall."""
+    """The database without all parts that can be removed without reducing the distance."""
     goal = distance_of(database) - 1e-12
     smaller = next((d for d in _smaller(database) if distance_of(d) >= goal), None)
     while smaller is not None:

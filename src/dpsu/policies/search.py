@@ -1,7 +1,7 @@
-"""The compiled search behind `policy_check`: databases as arrays, steps uphill towards the largest distance.
+"""The compiled search behind `check_policy`: databases as arrays, hill climbing towards the largest distance.
 
-A database is a *plan*, an array of three rows: the sets of users as bits, how many users in a row hold each,
-and (number of rows, which of them is the extra user, how often all that follows comes over).
+A database is a *plan*, an array of three rows: the sets of users as bits, how many consecutive users hold each set, and
+(number of rows, the position of the extra user, how often the rows after it are repeated).
 """
 
 import math
@@ -20,10 +20,10 @@ MAX_USERS = 400
 LOWEST_CUTOFF, HIGHEST_CUTOFF = 1.1, 40.0
 
 TOLERANCE = 1e-9
-"""What rounding may add to a distance, a spending or a difference before it counts as a violation."""
+"""Tolerance for rounding errors of a distance, a spending or a difference."""
 
 PROMISES = 3
-"""What `note_faults` watches, in this order: the budget, that no weight is lowered, symmetry."""
+"""The claims that `note_faults` checks, in this order: the budget, no weight decreases, symmetry."""
 
 Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]
@@ -34,11 +34,11 @@ SIZES = np.array([mask.bit_count() for mask in range(1 << ITEMS)])
 MEMBERS = np.array(
     [sorted(range(ITEMS), key=lambda item: (not mask >> item & 1, item)) for mask in range(1 << ITEMS)]
 )
-"""`MEMBERS[mask, :SIZES[mask]]` are the items of a set that is written as bits."""
+"""`MEMBERS[mask, :SIZES[mask]]` are the items of a set in bit form."""
 
 
 def compile_search(update: Update, norm: Literal[1, 2]) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """`measure`: the distance of a database's two final weights; `climb`: a random start and steps uphill."""
+    """`measure`: the distance of the two final weights of a database; `climb`: hill climbing from a random start."""
     compiled_update: Any = update if hasattr(update, "py_func") else numba.njit(update)
 
     def visit(weights: Any, mask: int, cutoff: float, faults: Any) -> None:
@@ -72,7 +72,7 @@ def compile_search(update: Update, norm: Literal[1, 2]) -> tuple[Callable[..., A
         for _ in range(tries):
             changed = change_database(state, long, plan, cutoff)
             distance = measure(plan, changed, weights, faults)
-            # Most databases stand on a plateau at exactly 1: equals, up to rounding, must be walked across.
+            # Most databases have a distance of exactly 1: steps to an equal distance, up to rounding, must be accepted.
             if distance >= height - TOLERANCE:
                 height, cutoff = distance, changed
                 copy_into(kept, plan)
@@ -99,7 +99,7 @@ def add_to(mask: int, weights: Floats, increments: Floats) -> None:
 
 @kernel
 def distance_between(weights: Floats, norm: int) -> float:
-    """How far the two rows are apart."""
+    """The distance of the two rows."""
     apart = np.abs(weights[0] - weights[1])
     return float(apart.sum() if norm == 1 else math.sqrt((apart * apart).sum()))
 
@@ -112,7 +112,7 @@ def copy_into(target: NDArray[Any], source: NDArray[Any]) -> None:
 
 @kernel
 def note_faults(weights: Floats, increments: Floats, cutoff: float, norm: int, faults: Floats) -> None:
-    """Keep, for each promise, the update that breaches it most."""
+    """Keep, for each claim, the update that violates it most."""
     if increments.size != weights.size:
         raise ValueError("it must return one increment for every weight that it is given")
     spent, lowest, unequal = 0.0, 0.0, 0.0
@@ -145,14 +145,14 @@ def draw_database(state: Words, long: bool, plan: Ints) -> float:
     extra = below(state, rows)
     times[extra] = 1
     shape[0], shape[1], shape[2] = rows, extra, 1
-    # Small cutoffs are where a few users already fill an item, so most climbs start there.
+    # With small cutoffs a few users already fill an item, so most climbs start there.
     share = fraction(state)
     return float(LOWEST_CUTOFF * (HIGHEST_CUTOFF / LOWEST_CUTOFF) ** (share * share))
 
 
 @kernel
 def change_database(state: Words, long: bool, plan: Ints, cutoff: float) -> float:
-    """One to three random moves to a database nearby; returns its cutoff."""
+    """Make one to three random changes to the database; returns its cutoff."""
     masks, times, shape = plan[0], plan[1], plan[2]
     for _ in range(1 + below(state, 3)):
         rows, extra = shape[0], shape[1]
@@ -197,7 +197,7 @@ def users_of(plan: Ints) -> int:
 
 @kernel
 def below(state: Words, bound: int) -> int:
-    """A number from 0 to bound - 1 for the search; splitmix64, which is no noise for a release."""
+    """A number from 0 to bound - 1 for the search; splitmix64, never used for the noise of a release."""
     state[0] += np.uint64(0x9E3779B97F4A7C15)
     word = state[0]
     word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

@@ -1,4 +1,4 @@
-"""What a Gaussian release spends: a pair that composes without loss."""
+"""The budget of a Gaussian release: a pair (mu, delta_new) that composes without loss."""
 
 import math
 from collections.abc import Sequence
@@ -10,10 +10,15 @@ from dpsu.privacy.gaussian import delta_gaussian
 
 @dataclass(frozen=True)
 class Budget:
-    """`mu`, the Gaussian privacy of shared items, and `delta_new`, the chance that a new item comes out.
+    """`mu`, the Gaussian privacy of shared items, and `delta_new`, the probability that a new item is released.
 
     Releases that know each other's results compose: the squares of mu add, and so do the delta_new. The pair
     is (epsilon, delta(epsilon))-private for every epsilon at once.
+
+    >>> import dpsu
+    >>> both = dpsu.Budget(mu=0.3, delta_new=1e-7).compose(dpsu.Budget(mu=0.4, delta_new=1e-7))
+    >>> round(both.mu, 6), round(both.delta(epsilon=3), 7)
+    (0.5, 2e-07)
     """
 
     mu: float
@@ -33,7 +38,7 @@ class Budget:
         return Budget(_up(mu), min(1.0, _up(chance)))
 
     def split(self, shares: Sequence[float]) -> list["Budget"]:
-        """Parts for releases that get these shares of the whole (which sum to at most 1), rounded down."""
+        """Budgets for releases with these shares of the whole, rounded down; the shares sum to at most 1."""
         if not shares or any(not share > 0.0 for share in shares) or math.fsum(shares) > 1.0 + 1e-12:
             raise InvalidArgument(
                 f"shares of a budget must be positive and sum to at most 1, not {list(shares)}"
@@ -43,11 +48,11 @@ class Budget:
         return [Budget(_down(self.mu * math.sqrt(part)), _down(self.delta_new * part)) for part in parts]
 
     def delta(self, epsilon: float) -> float:
-        """The delta that holds together with `epsilon`, rounded up."""
+        """The delta of this budget at `epsilon`, rounded up."""
         return min(1.0, _up(delta_gaussian(epsilon, self.mu) + self.delta_new))
 
     def epsilon(self, delta: float) -> float:
-        """The smallest epsilon >= 0 that holds together with `delta`, rounded up; inf if there is none."""
+        """The smallest epsilon >= 0 at which this budget has at most `delta`, rounded up; inf if there is none."""
         if self.delta(0.0) <= delta:
             return 0.0
         if delta <= _up(self.delta_new):

@@ -1,7 +1,7 @@
-"""The chance that noise summed over rounds crosses a boundary in some round, below the sum of the rounds' chances.
+"""A bound on the probability that noise summed over rounds crosses a boundary in some round.
 
-Sums of neighbouring rounds are close relatives: much of what crosses in one round crosses in the next as well, and
-the union bound counts it twice. Proof: docs/focused-gaussian.md.
+It is tighter than the union bound: sums of neighbouring rounds are correlated, so noise that crosses in one round often
+crosses in the next, and the union bound counts it twice. Proof: docs/focused-gaussian.md.
 """
 
 import math
@@ -14,21 +14,21 @@ Floats = NDArray[np.float64]
 
 SLICES = 64
 GRID = 1.03
-"""The ratio of neighbouring levels; the bound is proved at each for all up to the next."""
+"""The ratio of neighbouring levels; the bound at a level is valid up to the next level."""
 
 QUANTILE_ERROR = 1e-13
-"""More than what quantiles err; it matters where a round adds next to nothing to the sum."""
+"""An upper bound on the error of quantiles; it matters where a round adds almost nothing to the sum."""
 
 ARITHMETIC = 1.0 - 1e-9
-"""Far more than what the other floats of an overlap can err."""
+"""A margin far above the other floating-point errors of an overlap."""
 
 
 def excess(deal: Floats, shares: Floats, lowest: float, highest: float) -> float:
-    """The largest factor found by which the rounds' chances may together exceed the chance of crossing at all.
+    """The largest factor found by which the sum of the rounds' probabilities may exceed the probability of any crossing.
 
     With k this factor and any p from `lowest` to `highest`: if the sum of rounds 1 to r, each of variance `shares[r]`,
-    exceeds its boundary with a chance of `k * p * deal[r]`, and the deals sum to at most 1, then some boundary is crossed
-    with a chance of at most p.
+    exceeds its boundary with probability `k * p * deal[r]`, and the deals sum to at most 1, then the probability that
+    some boundary is crossed is at most p.
     """
     most = min(2.0, 1.0 / highest)
     count = math.ceil(math.log(most * highest / lowest) / math.log(GRID)) + 1
@@ -38,10 +38,12 @@ def excess(deal: Floats, shares: Floats, lowest: float, highest: float) -> float
 
 
 def overlap(levels: Floats, deal: Floats, shares: Floats) -> Floats:
-    """A lower bound of the sum over r of P(rounds r and r + 1 both exceed), for boundaries of chance `level * deal[r]`.
+    """A lower bound on the sum over r of P(rounds r and r + 1 both exceed their boundaries).
 
-    What exceeds in round r is cut into slices of equal chance. The next sum exceeds more often the higher this one is, so
-    the lower end of a slice bounds it for the whole slice.
+    The boundary of round r is exceeded with probability `level * deal[r]`.
+
+    The values that exceed in round r are divided into slices of equal probability. The next sum exceeds more often the
+    higher this one is, so the lower end of a slice gives a lower bound for the whole slice.
     """
     spent = np.cumsum(shares)
     total = np.zeros_like(levels)

@@ -1,7 +1,7 @@
 """The Gaussian mechanism: its privacy, its noise, and thresholds for items that one user alone holds.
 
-Every number is rounded to the safe side: deltas, noise and thresholds up, shares of delta and mu down. The
-proofs are in docs/calibration.md.
+Every number is rounded in the safe direction: deltas, noise and thresholds up, shares of delta and mu down. The proofs
+are in docs/calibration.md.
 """
 
 import math
@@ -20,21 +20,21 @@ LEAST_MU = 1e-100
 """Below this the squares of noise scales overflow."""
 
 FEW_ITEMS = 1024
-"""So many are tried one by one at once, which costs less than to look for the largest in ever smaller ranges."""
+"""Up to this number of items, all are tried at once; that is faster than branch and bound."""
 
 
 def equal_weight(t: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The most that each of t new items gets from a symmetric rule of ℓ2 budget 1: 1/sqrt(t)."""
+    """The largest weight that each of t new items gets from a symmetric rule of ℓ2 budget 1: 1/sqrt(t)."""
     return 1.0 / np.sqrt(t)
 
 
 def any_weight(t: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The most that one of t new items gets from a rule that is not symmetric: the whole budget."""
+    """The largest weight that one of t new items gets from a rule that is not symmetric: the whole budget."""
     return np.ones_like(t)
 
 
 def check_privacy(epsilon: float, delta: float) -> None:
-    """Refuse an epsilon or delta that promises nothing or cannot be kept."""
+    """Refuse an epsilon or delta outside the range of a promise."""
     if not (0.0 < epsilon < math.inf):
         raise InvalidArgument(f"epsilon must be a positive number, not {epsilon!r}; around 1 is common")
     if not (0.0 < delta < 1.0):
@@ -42,7 +42,7 @@ def check_privacy(epsilon: float, delta: float) -> None:
 
 
 def log_delta_gaussian(epsilon: float, mu: float) -> float:
-    """ln of `delta_gaussian`, where delta itself would underflow."""
+    """The logarithm of `delta_gaussian`, for deltas that would underflow."""
     if mu < 0.0 or math.isnan(mu) or math.isnan(epsilon):
         raise InvalidArgument(f"mu must not be negative, nor mu or epsilon undefined: {mu!r}, {epsilon!r}")
     if mu == math.inf or epsilon == -math.inf:
@@ -55,8 +55,8 @@ def log_delta_gaussian(epsilon: float, mu: float) -> float:
 def delta_gaussian(epsilon: float, mu: float) -> float:
     """The smallest delta for which Gaussian noise of scale 1 under a shift of mu is (epsilon, delta)-private.
 
-    Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu), Balle and Wang (2018), theorem 8, as an upper
-    bound that is tight to rounding. With mu = 0 it is max(0, 1 - e^epsilon); epsilon may be negative.
+    Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu), Balle and Wang (2018), theorem 8, as an upper bound that
+    is tight up to rounding. With mu = 0 it is max(0, 1 - e^epsilon). epsilon may be negative.
     """
     return min(1.0, math.exp(log_delta_gaussian(epsilon, mu)) * (1.0 + 4.0 * normal.ROUNDING))
 
@@ -87,7 +87,7 @@ def noise_scale(epsilon: float, delta: float) -> float:
     mu = mu_for(epsilon, delta)
     if mu < LEAST_MU:
         raise InvalidArgument(
-            f"epsilon {epsilon!r} with delta {delta!r} takes more noise than numbers can hold; choose larger ones"
+            f"epsilon {epsilon!r} with delta {delta!r} needs more noise than floats can represent; choose larger values"
         )
     return math.nextafter(1.0 / mu, math.inf)
 
@@ -99,19 +99,19 @@ def upper_quantile(p: ArrayLike) -> NDArray[np.float64]:
 
 
 def per_item_tail(delta: float, t: ArrayLike) -> NDArray[np.float64]:
-    """The chance 1 - (1 - delta)^(1/t), rounded down: what each of t independent items may add to delta.
+    """The probability 1 - (1 - delta)^(1/t), rounded down: what each of t independent items may add to delta.
 
-    In log space: the printed formula through (1 - delta)^(1/t) loses its digits to the unsafe side.
+    It is computed in log space: the printed formula with (1 - delta)^(1/t) loses digits in the unsafe direction.
     """
     tail = -np.expm1(math.log1p(-delta) / np.asarray(t, dtype=np.float64))
     return np.asarray(tail * (1.0 - 8.0 * normal.ROUNDING), dtype=np.float64)
 
 
 def threshold_split(sigma: float, delta_new: float, max_items: int, weight: Weight = equal_weight) -> float:
-    """The threshold above which new items of one user come out with a chance of at most `delta_new`.
+    """The threshold at which some new item of one user is released with probability at most `delta_new`.
 
-    The largest weight(t) + sigma isf(1 - (1 - delta_new)^(1/t)) over t = 1 .. max_items, rounded up. `weight`
-    bounds what each of t new items gets and must not increase with t: `equal_weight` for symmetric rules,
+    The largest weight(t) + sigma isf(1 - (1 - delta_new)^(1/t)) over t = 1 .. max_items, rounded up. `weight` is an
+    upper bound on what each of t new items gets and must not increase with t: `equal_weight` for symmetric rules,
     `any_weight` (the paper's appendix) for the others.
     """
 
@@ -122,7 +122,7 @@ def threshold_split(sigma: float, delta_new: float, max_items: int, weight: Weig
 
 
 def delta_new(sigma: float, threshold: float, max_items: int, weight: Weight = equal_weight) -> float:
-    """The chance that a new item of one user comes out: `threshold_split` turned round, rounded up."""
+    """The probability that some new item of one user is released: the inverse of `threshold_split`, rounded up."""
 
     def bound(first: NDArray[np.float64], last: NDArray[np.float64]) -> NDArray[np.float64]:
         each = weight(first)
@@ -139,8 +139,8 @@ def largest_over_items(
 ) -> float:
     """The largest bound(t, t) over t = 1 .. max_items, where bound(first, last) covers all t between the two.
 
-    Ranges that cannot hold the largest value are dropped, the others halved until they are single numbers:
-    exact, and some hundred evaluations instead of a million.
+    Branch and bound: ranges that cannot contain the largest value are dropped, and the others are halved until they are
+    single numbers. This is exact and needs about a hundred evaluations instead of a million.
     """
     if max_items < 1:
         raise InvalidArgument(f"max_items must be at least 1, not {max_items}")

@@ -1,11 +1,12 @@
-"""Noise and threshold of the Gaussian family together: one delta for shared and new items at once.
+"""The joint calibration of noise and threshold for the Gaussian family: one delta for shared and new items.
 
-A user with new items (that nobody else holds) has spent a part q of the ℓ2 budget on them, so that the shared
-items move by at most sqrt(1 - q): noise and threshold need not pay for both in full. docs/calibration.md
-derives the delta that is computed here.
+A user with new items (that nobody else holds) has spent a part q of the ℓ2 budget on them, so the shared items move by
+at most sqrt(1 - q). Noise and threshold need not both cover a full budget. docs/calibration.md derives the delta that
+is computed here.
 
-A pair is found in two steps. The search solves for the threshold on a grid of q, without any guarantee. The
-proof bounds the delta over all q, rounded up, and raises the threshold until it holds: safety rests on it alone.
+A pair is found in two steps. The search solves for the threshold on a grid of q, without any guarantee. The proof
+bounds the delta over all q, rounded up, and raises the threshold until the bound holds. Safety depends on the proof
+alone.
 """
 
 import math
@@ -19,28 +20,28 @@ from dpsu.errors import InvalidArgument
 from dpsu.privacy import gaussian, normal
 
 Spending = Literal["count", "all", "any", "asymmetric"]
-"""What a new items take of a budget that is meant for D: a/D exactly; at least a/D; any part, but each the
-same; any part in any division."""
+"""How much of a budget for D items is spent on a new items. "count": exactly a/D. "all": at least a/D. "any": any part,
+equal weights. "asymmetric": any part, any weights."""
 
 Array = NDArray[np.float64]
 
 FINE, COARSE = 200, 100
-"""How many q are looked at: for a threshold to within 2e-6 of its value, and to compare one sigma with another."""
+"""Grid sizes for q: for a threshold to within 2e-6 of its value, and for comparing two sigmas."""
 
 MARGIN = 1e-5
-"""What is added to the threshold that was found, relatively; the closer it is, the longer the proof."""
+"""Relative increment of the threshold that the search found; a smaller increment makes the proof slower."""
 
 CLOSE = 2e-5
-"""Thresholds are as good as equal when they differ by no more than this, relatively."""
+"""Thresholds whose relative difference is below this are treated as equal."""
 
 NARROWEST = 1e-10
-"""A range of q this narrow that still exceeds delta counts as a failure."""
+"""A range of q this narrow that still exceeds delta is a failure."""
 
 GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
 
 
 class Case(NamedTuple):
-    """What a pair is wanted for. `room` is how many items share the budget: max_items times the sensitivity."""
+    """The request for a pair. `room` is how many items share the budget: max_items times the sensitivity."""
 
     epsilon: float
     delta: float
@@ -52,10 +53,10 @@ class Case(NamedTuple):
 def calibrate(
     epsilon: float, delta: float, max_items: int, spending: Spending, sensitivity: float = 1.0
 ) -> tuple[float, float]:
-    """Sigma and threshold that make a release (epsilon, delta)-private; of such pairs, the lowest threshold.
+    """Sigma and threshold that make a release (epsilon, delta)-private, with the lowest threshold of all such pairs.
 
-    `spending` says what the rule gives to new items. `sensitivity` is 1, or a little more for rules whose
-    rounding travels from user to user. Both numbers are rounded up.
+    `spending` describes the weights of new items. `sensitivity` is 1, or slightly more for rules whose rounding errors
+    pass from user to user. Both numbers are rounded up.
     """
     gaussian.check_privacy(epsilon, delta)
     if not (max_items >= 1 and 1.0 <= sensitivity < math.inf):
@@ -63,7 +64,7 @@ def calibrate(
     if spending not in get_args(Spending):
         raise InvalidArgument(f"spending must be one of {', '.join(get_args(Spending))}, not {spending!r}")
     case = Case(float(epsilon), float(delta), max_items, max_items * sensitivity, spending)
-    # Just short of the whole, so that the rounding margins of the proof have room.
+    # Slightly below delta, to leave room for the rounding margins of the proof.
     sigma = gaussian.noise_scale(case.epsilon, (1.0 - 1e-9) * case.delta)
     lowest = _lowest(case, sigma)
     guess = _guess(case, sigma, FINE)
@@ -81,7 +82,7 @@ def calibrate(
 
 
 def _lowest(case: Case, sigma: float) -> float:
-    """What the threshold cannot go below at this sigma: a user all of whose items are new."""
+    """The lower limit of the threshold at this sigma, for a user whose items are all new."""
     if case.spending == "count":
         each = 1.0 / math.sqrt(case.max_items)
         return gaussian.threshold_split(sigma, case.delta, case.max_items, lambda t: np.full_like(t, each))
@@ -89,9 +90,9 @@ def _lowest(case: Case, sigma: float) -> float:
 
 
 def _best_sigma(case: Case, smallest: float) -> float:
-    """The sigma with about the lowest threshold: more than the smallest leaves a part of delta to new items.
+    """The sigma with approximately the lowest threshold; more than the smallest sigma leaves a part of delta to new items.
 
-    By golden section over the logarithm of what it has more.
+    Golden-section search over the logarithm of the excess above the smallest sigma.
     """
 
     def settle(more: float) -> tuple[float, float]:
@@ -113,14 +114,14 @@ def _best_sigma(case: Case, smallest: float) -> float:
 
 
 def _guess(case: Case, sigma: float, points: int) -> float:
-    """About the lowest threshold for this sigma: the largest that any q of a grid asks for."""
+    """Approximately the lowest threshold for this sigma: the largest over a grid of q."""
     floors = case.spending in ("count", "all")
     least = 1.0 / case.room if floors else 0.0
-    # Denser towards 0: with little left to new items, the allowed loss changes fast there.
+    # Denser towards 0, where the allowed loss changes fast if little of delta is left to new items.
     q = least + (1.0 - least) * np.linspace(0.0, 1.0, points) ** 4
     most = np.full_like(q, case.max_items)
     if floors:
-        # The number of new items jumps at multiples of 1/room, and the threshold with it.
+        # The number of new items, and so the threshold, jumps at multiples of 1/room.
         most = np.clip(np.floor(case.room * q * (1.0 + 1e-12)), 1.0, case.max_items)
         q, most = np.concatenate([q, most / case.room]), np.concatenate([most, most])
     with np.errstate(all="ignore"):
@@ -136,9 +137,9 @@ def _guess(case: Case, sigma: float, points: int) -> float:
 
 
 def _allowed_loss(case: Case, mu: Array) -> Array:
-    """About the largest loss that keeps a shift by mu within delta, by Newton's method from above.
+    """Approximately the largest loss that keeps a shift by mu within delta, by Newton's method from above.
 
-    Only one direction is looked at: the other never exceeds it (docs/calibration.md).
+    Only one direction is computed: the other never exceeds it (docs/calibration.md).
     """
     top = -math.log1p(-case.delta)
     loss = np.full_like(mu, top)
@@ -153,10 +154,10 @@ def _allowed_loss(case: Case, mu: Array) -> Array:
 
 
 def _needed_unequal(norm: Array, sigma: float, allowed: Array, max_items: int) -> Array:
-    """About the thresholds at which the bound for unequal weights is `allowed`: the least over its theta."""
+    """Approximately the thresholds at which the bound for unequal weights is `allowed`: the smallest over theta."""
     part = 0.5 ** np.arange(1.0, 8.0)[:, np.newaxis]
     one = 1.0 / (4.0 * part * (1.0 - part))
-    # Half of it for each of the bound's two terms is enough, and close; then Newton's method on its logarithm.
+    # Start with half of it for each of the two terms of the bound; then Newton's method on its logarithm.
     least = part * norm + sigma * _quantile(0.5 * allowed / max_items)
     threshold = np.maximum(least, norm + sigma * _quantile(0.5 * allowed / one))
     for _ in range(3):
@@ -169,12 +170,12 @@ def _needed_unequal(norm: Array, sigma: float, allowed: Array, max_items: int) -
 
 
 def _quantile(loss: Array) -> Array:
-    """The z with -ln P(N(0, 1) <= z) = loss, about."""
+    """Approximately the z with -ln P(N(0, 1) <= z) = loss."""
     return np.asarray(-special.ndtri(-np.expm1(-loss)), dtype=np.float64)
 
 
 def _proven(case: Case, sigma: float, guess: float) -> float:
-    """A threshold a little above `guess` that holds; where a little is not enough, by bisection; or inf."""
+    """A proven threshold slightly above `guess`, found by doubling and bisection; inf if there is none."""
     scale = max(guess, sigma)
     step = MARGIN * scale
     low, high = guess, guess + step
@@ -190,10 +191,10 @@ def _proven(case: Case, sigma: float, guess: float) -> float:
 
 
 def _holds(case: Case, sigma: float, threshold: float) -> bool:
-    """Whether the divergence is at most delta for every admissible q, by halving ranges of q until it is.
+    """Whether the divergence is at most delta for every admissible q; ranges of q are halved until this is decided.
 
-    In a range the loss to new items is largest at its upper end and the shift of shared items at its lower
-    end; the divergence rises with both, so the two together bound it on the whole range.
+    In a range the loss of new items is largest at its upper end and the shift of shared items is largest at its lower
+    end. The divergence increases with both, so the two together bound it on the whole range.
     """
     epsilon, delta = case.epsilon, case.delta
     mu = (1.0 + 4.0 * normal.ROUNDING) / sigma
@@ -206,7 +207,7 @@ def _holds(case: Case, sigma: float, threshold: float) -> bool:
         widest = mu * math.sqrt(1.0 - first)
         if _leaving(epsilon, loss, widest) <= delta and _joining(epsilon, loss, widest) <= delta:
             continue
-        # One direction is enough to give up early.
+        # One direction is enough to stop early.
         here = mu * math.sqrt(1.0 - last)
         if last - first <= NARROWEST * last or _leaving(epsilon, loss, here) > delta:
             return False
@@ -216,7 +217,7 @@ def _holds(case: Case, sigma: float, threshold: float) -> bool:
 
 
 def _leaving(epsilon: float, loss: float, mu: float) -> float:
-    """The delta from a database with the user, which comes out as if shifted with chance e^-loss, to that without."""
+    """The delta from a database with the user, whose shared part is shifted with probability e^-loss, to that without."""
     own = -math.expm1(-loss) + math.exp(-loss) * normal.delta(epsilon + loss, mu)
     return own * (1.0 + 8.0 * normal.ROUNDING)
 
@@ -227,7 +228,7 @@ def _joining(epsilon: float, loss: float, mu: float) -> float:
 
 
 def _loss(case: Case, q: float, sigma: float, threshold: float) -> float:
-    """A bound of -ln P(no new item comes out) for new items whose squared weights sum to at most q."""
+    """An upper bound on -ln P(no new item is released) for new items whose squared weights sum to at most q."""
     most = min(float(case.max_items), math.floor(case.room * q * (1.0 + 1e-12)))
     if case.spending == "count":
         return most * _item_loss(1.0 / math.sqrt(case.max_items), sigma, threshold)
@@ -239,7 +240,7 @@ def _loss(case: Case, q: float, sigma: float, threshold: float) -> float:
             part = 0.5**k
             small = _item_loss(part * norm, sigma, threshold)
             bound = case.max_items * small + (alone - small) / (4.0 * part * (1.0 - part))
-            if bound > least:  # Every part gives a bound; once it rises, it goes on rising.
+            if bound > least:  # Every part gives a bound; after its minimum it keeps increasing.
                 break
             least = bound
         return least

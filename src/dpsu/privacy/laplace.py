@@ -1,8 +1,8 @@
-"""The ℓ1 family: the paper's Laplace threshold, the release curve that needs none, and one item per user.
+"""The ℓ1 family: the paper's Laplace threshold, the release curve, and one item per user.
 
-A *curve* says with which probability an item of a given total is released. Its parameters are doubles and
-define the ideal curve exactly: `probability_mp` evaluates it to any precision, `probability` to rounding, for
-plans. They are rounded so that the ideal curve keeps (epsilon, delta). Proofs: docs/calibration.md.
+A *curve* gives the probability that an item with a given total is released. Its parameters are doubles and define the
+ideal curve exactly: `probability_mp` evaluates it to any precision, `probability` to double precision, for plans. The
+parameters are rounded so that the ideal curve is (epsilon, delta)-private. Proofs: docs/calibration.md.
 """
 
 import math
@@ -17,20 +17,20 @@ from dpsu.errors import InvalidArgument
 from dpsu.privacy.gaussian import check_privacy, largest_over_items, per_item_tail
 
 LARGEST_EPSILON = 500.0
-"""Above it e^epsilon leaves the range of doubles, and no promise is left to calibrate for."""
+"""Above this e^epsilon is outside the range of doubles."""
 
 MOST_STEPS = 2**20
-"""The longest table of chances for one item per user."""
+"""The largest table of release probabilities for one item per user."""
 
 EXPONENTIAL_BITS = 256
-"""Digits of e^epsilon behind the point: steps are off by less than 2^-200, all to the safe side."""
+"""Fractional bits of e^epsilon: the error of a step is below 2^-200, in the safe direction."""
 
 
 def laplace_threshold(epsilon: float, delta: float, max_items: int, symmetric: bool = True) -> float:
     """The paper's threshold for Laplace noise of scale 1/epsilon, rounded up.
 
-    The largest w(t) + ln(1 / (2 (1 - (1 - delta)^(1/t)))) / epsilon over t = 1 .. max_items, where w(t) is
-    what each of t new items can get: 1/t from a symmetric rule, 1 from any other (the paper's appendix).
+    The largest w(t) + ln(1 / (2 (1 - (1 - delta)^(1/t)))) / epsilon over t = 1 .. max_items, where w(t) is the largest
+    weight of each of t new items: 1/t for a symmetric rule, 1 for any other (the paper's appendix).
     """
     check_privacy(epsilon, delta)
 
@@ -44,7 +44,7 @@ def laplace_threshold(epsilon: float, delta: float, max_items: int, symmetric: b
 
 @dataclass(frozen=True)
 class LaplaceThreshold:
-    """P(x + Laplace(1/epsilon) > rho): noise and a threshold, told as a curve."""
+    """P(x + Laplace(1/epsilon) > rho): Laplace noise and a threshold, as a curve."""
 
     epsilon: float
     rho: float
@@ -52,7 +52,7 @@ class LaplaceThreshold:
 
     @property
     def kappa(self) -> float:
-        """Nothing of the exponential's tail is cut off."""
+        """Zero: the tail of the exponential is not truncated."""
         return 0.0
 
     @property
@@ -61,7 +61,7 @@ class LaplaceThreshold:
         return self.rho
 
     def probability(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The chance that an item of total x is released."""
+        """The probability that an item with total x is released."""
         return _probability(x, self.epsilon, self.kappa, self.rho)
 
     def probability_mp(self, x: Fraction, bits: int) -> Any:
@@ -74,9 +74,9 @@ class LaplaceThreshold:
 class ReleaseCurve:
     """A curve that is (epsilon, delta)-private for every sum of ℓ1-sensitivity 1, new items included.
 
-    With kappa = delta / (e^epsilon - 1) it is kappa (e^(epsilon x) - 1) up to its midpoint, where it is 1/2,
-    and symmetric about it. The doubles epsilon and kappa define the curve: kappa is rounded down, so that the
-    curve's own delta, kappa (e^epsilon - 1), is at most `delta`; the midpoint is the real number they give.
+    With kappa = delta / (e^epsilon - 1) it is kappa (e^(epsilon x) - 1) up to its midpoint, where it is 1/2, and
+    symmetric about it. The doubles epsilon and kappa define the curve. kappa is rounded down, so that the delta of the
+    curve, kappa (e^epsilon - 1), is at most `delta`. The midpoint is the real number that they determine.
     """
 
     epsilon: float
@@ -87,17 +87,17 @@ class ReleaseCurve:
         check_privacy(self.epsilon, self.delta)
         if self.epsilon > LARGEST_EPSILON:
             raise InvalidArgument(
-                f"epsilon is {self.epsilon!r}: above {LARGEST_EPSILON:g} it promises nothing; choose less"
+                f"epsilon is {self.epsilon!r}: above {LARGEST_EPSILON:g} the promise is meaningless; choose a smaller one"
             )
 
     @property
     def kappa(self) -> float:
-        """How much of the exponential's tail is cut off: delta / (e^epsilon - 1), rounded down."""
+        """The truncation of the exponential's tail: delta / (e^epsilon - 1), rounded down."""
         return self.delta / math.expm1(self.epsilon) * (1.0 - 2.0**-50)
 
     @property
     def x_h(self) -> float:
-        """The midpoint under the name it has in the proof: ln(1 + 1/(2 kappa)) / epsilon, to rounding."""
+        """The midpoint, x_h in the proof: ln(1 + 1/(2 kappa)) / epsilon, up to rounding."""
         return math.log1p(0.5 / self.kappa) / self.epsilon
 
     @property
@@ -106,7 +106,7 @@ class ReleaseCurve:
         return self.x_h
 
     def probability(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The chance that an item of total x is released."""
+        """The probability that an item with total x is released."""
         return _probability(x, self.epsilon, self.kappa, self.midpoint)
 
     def probability_mp(self, x: Fraction, bits: int) -> Any:
@@ -117,20 +117,20 @@ class ReleaseCurve:
 
 
 def optimal_single(epsilon: float, delta: float) -> NDArray[np.float64]:
-    """The chance pi(n) to release what n users with one item each hold, for n = 0, 1, .. up to its last rise.
+    """The probability pi(n) to release an item of n users with one item each, for n = 0, 1, .. up to its last increase.
 
-    pi(n+1) = min{e^epsilon pi(n) + delta, 1 - e^-epsilon (1 - pi(n) - delta), 1}, each step rounded down from
-    the exact value at the double before it: these doubles, taken as probabilities, satisfy (epsilon, delta).
-    The last is 1 if delta is at least 2^-52; below that, steps near 1 can be too small for doubles.
+    pi(n+1) = min{e^epsilon pi(n) + delta, 1 - e^-epsilon (1 - pi(n) - delta), 1}, each step rounded down from the exact
+    value at the previous double. These doubles, as probabilities, satisfy (epsilon, delta). The last one is 1 if delta
+    is at least 2^-52. For a smaller delta, steps near 1 can be too small for doubles.
     """
     check_privacy(epsilon, delta)
     steps = 2.0 * math.log1p(0.5 * math.expm1(min(epsilon, LARGEST_EPSILON)) / delta) / epsilon
     if steps > MOST_STEPS:
         raise InvalidArgument(
-            f"epsilon {epsilon!r} with delta {delta!r} needs a table of {steps:.1e} chances, more than {MOST_STEPS}; choose "
-            "a larger epsilon or delta, or another algorithm"
+            f"epsilon {epsilon!r} with delta {delta!r} needs a table of {steps:.1e} probabilities, more than {MOST_STEPS}; "
+            "choose a larger epsilon or delta, or another algorithm"
         )
-    # Whole multiples of 2^-scale: every double from delta to 1 is one.
+    # Integers in units of 2^-scale: every double from delta to 1 is a multiple of the unit.
     scale = 60 - math.frexp(delta)[1] + 53
     one, step = 1 << scale, int(Fraction(delta) * 2**scale)
     growth, decay = _exponential(epsilon, up=False), _exponential(-epsilon, up=True)
@@ -147,7 +147,7 @@ def optimal_single(epsilon: float, delta: float) -> NDArray[np.float64]:
 
 
 def _leading(value: int) -> int:
-    """The 53 leading bits: the largest double that is no larger."""
+    """The 53 leading bits: the largest double that is not larger."""
     below = max(value.bit_length() - 53, 0)
     return value >> below << below
 
@@ -164,7 +164,7 @@ def _probability(x: NDArray[np.float64], epsilon: float, kappa: float, middle: f
 
 
 def _context(bits: int) -> Any:
-    """An mpmath context of its own: the precision of the global one is shared by all threads."""
+    """A separate mpmath context: the precision of the global one is shared by all threads."""
     import mpmath
 
     context = mpmath.MPContext()
@@ -180,7 +180,7 @@ def _probability_mp(context: Any, x: Fraction, epsilon: float, kappa: float, mid
 
 
 def _precision(epsilon: float, x: Fraction, middle: float, bits: int) -> int:
-    """Enough bits that the exponent, which may be large, is known to well below 2**-bits."""
+    """The number of bits for which the error of the exponent, which may be large, is well below 2**-bits."""
     return bits + 32 + math.ceil(math.log2(2.0 + epsilon * (abs(float(x)) + abs(middle))))
 
 

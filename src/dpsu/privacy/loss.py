@@ -1,13 +1,14 @@
-"""How likely the privacy loss passes a given size: what a reader wants to know who asks about delta.
+"""Bounds on the probability that the privacy loss exceeds a given value.
 
-The loss of an output o is ln(P(o) / Q(o)), P and Q being its chances with and without one user, o drawn from P; the bounds
-hold as well with the two exchanged. Delta is not the chance that the loss exceeds epsilon. If P(S) <= e^epsilon Q(S) + delta
-for every set S, take for S all outputs with a loss above epsilon + t: there Q(S) <= e^-(epsilon + t) P(S), so
-P(S) <= delta / (1 - e^-t). Nothing follows for t = 0, and the ℓ1 release curve reaches this bound for every t.
+The loss of an output o is ln(P(o) / Q(o)), where P and Q are its probabilities with and without one user, and o is
+drawn from P; the bounds also hold with the two exchanged. Delta is not the probability that the loss exceeds epsilon.
+If P(S) <= e^epsilon Q(S) + delta for every set S, let S be all outputs with a loss above epsilon + t. Then Q(S) <=
+e^-(epsilon + t) P(S), so P(S) <= delta / (1 - e^-t). For t = 0 this gives no bound. The ℓ1 release curve reaches this
+bound for every t.
 
-A budget (mu, delta_new) says more: P(S) <= Phi(mu - z) + delta_new where Q(S) = Phi(-z). Together with
-Q(S) <= e^-loss P(S) this bounds P(S) for every loss above 0. The tail of the Gaussian noise itself, Phi(mu/2 - loss/mu), is
-smaller, but it is no bound on what is made of the noise: a threshold turns a whole tail into one output.
+A budget (mu, delta_new) gives more: P(S) <= Phi(mu - z) + delta_new where Q(S) = Phi(-z). Together with Q(S) <= e^-loss
+P(S) this bounds P(S) for every loss above 0. The tail of the Gaussian noise itself, Phi(mu/2 - loss/mu), is smaller,
+but it is not a bound for functions of the noise: a threshold turns a whole tail into one output.
 """
 
 import math
@@ -19,13 +20,13 @@ from dpsu.privacy.budget import Budget
 
 STEPS = 200
 MARGIN = 1.0 + 1e-9
-"""Far above what the logarithms below can err."""
+"""A margin far above the errors of the logarithms below."""
 
 
 def chance_above(loss: float, *, epsilon: float, delta: float, budget: Budget | None = None) -> float:
-    """An upper bound of the chance that an (epsilon, delta)-private release has a privacy loss above `loss`.
+    """An upper bound on the probability that an (epsilon, delta)-private release has a privacy loss above `loss`.
 
-    `budget` is that of a Gaussian release. The bound is 1 where nothing smaller follows.
+    `budget` is that of a Gaussian release. The result is 1 if no smaller bound is known.
     """
     bounds = [1.0]
     if loss > epsilon:

@@ -1,7 +1,7 @@
-"""The normal distribution as scalars with error bounds: its tail, and the divergence of two shifts.
+"""The normal distribution with error bounds: its tail, and the divergence of two shifts.
 
-Everything is written as a sum of positive terms, so that no digits cancel. What is called an upper bound has
-the rounding of its own arithmetic added; the tests hold it against mpmath.
+Everything is written as a sum of positive terms, so that no digits cancel. An upper bound includes the rounding errors
+of its own arithmetic. The tests compare it with mpmath.
 """
 
 import math
@@ -13,7 +13,7 @@ LOG_SQRT_TWO_PI = 0.5 * math.log(2.0 * math.pi)
 
 
 def upper_tail(z: float) -> float:
-    """An upper bound of P(N(0, 1) > z), close to rounding."""
+    """An upper bound on P(N(0, 1) > z), tight up to rounding."""
     margin = ROUNDING * (8.0 + 2.0 * z * z)
     return min(1.0, 0.5 * math.erfc(z * SQRT_HALF) * (1.0 + margin))
 
@@ -62,10 +62,10 @@ def mills_difference(middle: float, half: float) -> float:
 
 
 def log_delta(epsilon: float, mu: float) -> float:
-    """An upper bound of ln delta_G(epsilon, mu), for epsilon >= 0 and mu >= 0.
+    """An upper bound on ln delta_G(epsilon, mu), for epsilon >= 0 and mu >= 0.
 
-    delta_G(epsilon, mu) = Phi(-x) - e^epsilon Phi(-y) with x = epsilon/mu - mu/2 and y = x + mu. As
-    e^epsilon phi(y) = phi(x), it is phi(x) times a difference of Mills ratios.
+    delta_G(epsilon, mu) = Phi(-x) - e^epsilon Phi(-y) with x = epsilon/mu - mu/2 and y = x + mu. As e^epsilon phi(y) =
+    phi(x), it is phi(x) times a difference of Mills ratios.
     """
     if mu == 0.0:
         return -math.inf
@@ -88,9 +88,9 @@ def log_delta(epsilon: float, mu: float) -> float:
 
 
 def delta(epsilon: float, mu: float) -> float:
-    """An upper bound of delta_G(epsilon, mu), for any epsilon and mu >= 0.
+    """An upper bound on delta_G(epsilon, mu), for any epsilon and mu >= 0.
 
-    For a negative one delta_G(epsilon, mu) = 1 - e^epsilon + e^epsilon delta_G(-epsilon, mu).
+    For a negative epsilon, delta_G(epsilon, mu) = 1 - e^epsilon + e^epsilon delta_G(-epsilon, mu).
     """
     if epsilon >= 0.0:
         return math.exp(log_delta(epsilon, mu)) * (1.0 + 4.0 * ROUNDING)

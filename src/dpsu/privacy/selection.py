@@ -1,7 +1,7 @@
-"""Private selection: what it costs to show the best of many runs, if their number is random and stays secret.
+"""Private selection: the privacy of showing the best of many runs, if their number is random and stays secret.
 
-Liu and Talwar (2019); Papernot and Steinke (2022), theorem 2, for a geometric number of runs. The proof, with the term for
-new items, is in docs/tuning.md.
+Liu and Talwar (2019); Papernot and Steinke (2022), theorem 2, for a geometric number of runs. The proof, with the term
+for new items, is in docs/tuning.md.
 """
 
 import math
@@ -12,16 +12,16 @@ from dpsu.errors import InvalidArgument
 from dpsu.privacy.budget import Budget
 
 ROUNDING = 2.0**-40
-"""Relative margin, far above what the floats here can err."""
+"""Relative margin, far above the floating-point errors here."""
 
 ORDERS = 1 + np.geomspace(1e-2, 1e6, 4000)
 """Orders of Rényi divergence to try; each gives a valid delta."""
 
 
 def delta_of_best(epsilon: float, budget: Budget, tries: float) -> float:
-    """The delta that holds together with `epsilon` for the best of a geometric number of runs with mean `tries`.
+    """The delta for this `epsilon` of the best of a geometric number of runs with mean `tries`.
 
-    Every run spends at most `budget`. Only the best run may be seen, and nothing of how many there were.
+    Every run spends at most `budget`. Only the best run may be published, not the number of runs.
     """
     if not 1 < tries < math.inf:
         raise InvalidArgument(f"tries, the mean number of runs, must be a number above 1, not {tries!r}.")
@@ -37,7 +37,7 @@ def delta_of_best(epsilon: float, budget: Budget, tries: float) -> float:
 
 
 def _choice_loss(mu: float, tries: float) -> float:
-    """What choosing adds to the loss at every order: the smallest over orders of the opposite divergence."""
+    """What the choice adds to the loss at every order: the smallest over orders of the opposite divergence."""
     order = max(1.0, math.sqrt(2 * math.log(tries)) / mu)
     return 2 * ((order - 1) * mu**2 / 2 + math.log(tries) / order)
 

@@ -3,18 +3,18 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsu.kernels.compiled import read_only
-from dpsu.kernels.digests import mix_in
-from dpsu.kernels.rows import cut_rows
+from dpsu.kernels.rows import choose_smallest
 from dpsu.randomness.stream import Encryption, Purpose, Stream
 
 Words = NDArray[np.uint64]
 Ints = NDArray[np.int64]
 Codes = NDArray[np.uint32]
 
-BLOCK_BYTES = 16
-FIRST_BYTES = 8
-"""Bytes of a string in its first block, beside its length."""
+WORD_BYTES = 8
+"""Half a block: so much of a string is in its first one, beside its length."""
+
+LOW_BYTES = np.array([(1 << 8 * size) - 1 for size in range(WORD_BYTES + 1)], np.uint64)
+"""A word whose first so many bytes are ones."""
 
 SLICE = 1 << 16
 """Number of strings or pairs that are encrypted at a time, so that they stay in the processor's cache."""
@@ -28,26 +28,33 @@ def digest_bytes(offsets: Ints, data: NDArray[np.uint8], key: bytes) -> Words:
     CBC-MAC with AES-256. The first block holds the length of the string, so that no string's blocks begin another's: for
     such messages CBC-MAC is a pseudorandom function (docs/noise.md).
     """
-    digests = np.zeros((offsets.size - 1, 2), np.uint64)
-    encryption, data = Encryption(key), read_only(data)
+    digests, encryption = np.zeros((offsets.size - 1, 2), np.uint64), Encryption(key)
     for first in range(0, offsets.size - 1, SLICE):
-        _digest_slice(offsets[first : first + SLICE + 1], data, encryption, digests[first : first + SLICE])
+        own = offsets[first : first + SLICE + 1]
+        _digest_slice(own - own[0], data[own[0] : own[-1]], encryption, digests[first : first + SLICE])
     return digests
 
 
 def _digest_slice(offsets: Ints, data: NDArray[np.uint8], encryption: Encryption, digests: Words) -> None:
-    lengths = np.diff(offsets)
-    blocks = np.zeros((lengths.size, 2), np.uint64)
-    blocks[:, 0] = lengths
-    mix_in(offsets[:-1], np.minimum(lengths, FIRST_BYTES), data, FIRST_BYTES, blocks.view(np.uint8))
-    digests[:] = encryption.encrypt(blocks)
-    done = FIRST_BYTES
+    starts, lengths = offsets[:-1], np.diff(offsets)
+    # The word that begins at each byte, also at those that a string's last block has beyond the end.
+    padded = np.concatenate([data, np.zeros(2 * WORD_BYTES, np.uint8)])
+    words: Words = np.ndarray(data.size + WORD_BYTES, "<u8", padded, strides=(1,))
+
+    def words_at(places: Ints, left: Ints) -> Words:
+        """The strings' words at these places, without the bytes that are not theirs."""
+        return words[places] & LOW_BYTES[np.clip(left, 0, WORD_BYTES)]
+
+    first = words_at(starts, lengths)
+    digests[:] = encryption.encrypt(np.stack([lengths.view(np.uint64), first], axis=1))
+    done = WORD_BYTES
     while (rows := np.flatnonzero(lengths > done)).size:
+        places, left = starts[rows] + done, lengths[rows] - done
         blocks = digests[rows]
-        sizes = np.minimum(lengths[rows] - done, BLOCK_BYTES)
-        mix_in(offsets[rows] + done, sizes, data, 0, blocks.view(np.uint8))
+        blocks[:, 0] ^= words_at(places, left)
+        blocks[:, 1] ^= words_at(places + WORD_BYTES, left - WORD_BYTES)
         digests[rows] = encryption.encrypt(blocks)
-        done += BLOCK_BYTES
+        done += 2 * WORD_BYTES
 
 
 def digest_words(rows: Words, key: bytes) -> Words:
@@ -91,10 +98,18 @@ def sample_rows(
         # Rows whose long ones have about SLICE pairs, or a single row.
         before = pairs[done - 1] if done else 0
         stop = max(done + 1, int(np.searchsorted(pairs, before + SLICE, side="right")))
-        own, long = indptr[done : stop + 1], sizes[done:stop] > max_items
-        drawn = items[own[0] : own[-1]][np.repeat(long, sizes[done:stop])]
-        mixed = item_digests[drawn] ^ np.repeat(user_digests[done:stop][long], sizes[done:stop][long], axis=0)
-        priorities = stream.words(Purpose.BOUND, round, mixed)
-        cut_rows(own, items, priorities, max_items, kept[new_indptr[done] : new_indptr[stop]])
+        own, long, own_sizes = (
+            items[indptr[done] : indptr[stop]],
+            sizes[done:stop] > max_items,
+            sizes[done:stop],
+        )
+        drawn = np.repeat(long, own_sizes)
+        users = np.repeat(user_digests[done:stop][long], own_sizes[long], axis=0)
+        priorities = stream.words(Purpose.BOUND, round, item_digests[own[drawn]] ^ users)
+        chosen = np.empty(priorities.size, np.bool_)
+        choose_smallest(own_sizes[long], priorities, max_items, chosen)
+        stays = ~drawn
+        stays[drawn] = chosen
+        kept[new_indptr[done] : new_indptr[stop]] = own[stays]
         done = stop
     return new_indptr, kept

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsu.errors import InvalidArgument, TooLarge
-from dpsu.kernels.noise import noisy_cells, toss
 from dpsu.randomness.stream import Purpose, Stream
 
 Totals = NDArray[np.int64] | NDArray[np.float64]
@@ -66,6 +65,8 @@ def gaussian_cells(
     The normal variate belongs to the purpose, the round and the item's digest alone, and the result is that of real
     arithmetic, not of floating point. May be called on any part of the items and on several threads.
     """
+    from dpsu.kernels.noise import noisy_cells  # numba is not needed to calibrate
+
     _require_positive(unit=unit, scale=scale, cell=cell)
     words = stream.words(purpose, round, digests)
     step, spread = Fraction(unit) / Fraction(cell), Fraction(scale) / Fraction(cell)
@@ -86,6 +87,8 @@ def keep(
     totals: Totals, digests: NDArray[np.uint64], stream: Stream, curve: Curve, *, unit: float, round: int = 0
 ) -> NDArray[np.bool_]:
     """Toss every item's coin: True with the probability that the curve has at `unit * total`, exactly."""
+    from dpsu.kernels.noise import toss
+
     _require_positive(unit=unit)
     words = stream.words(Purpose.KEEP, round, digests)
     slack = KEEP_ERROR * (1.0 + curve.epsilon * curve.midpoint)

@@ -14,7 +14,7 @@ BLUE, GREY, RED = "#2f6db3", "#8a8f98", "#b3402f"
 
 
 def check_chart(path: str | Path) -> None:
-    """Fail now rather than after the work: the ending is known, the folder takes files, matplotlib is there."""
+    """Fail before the work: check that the ending is known, the folder is writable and matplotlib is installed."""
     if Path(path).suffix.lower() not in ENDINGS:
         raise InvalidArgument(
             f"cannot draw {Path(path).name!r}: the ending must be one of {', '.join(ENDINGS)}."
@@ -24,7 +24,7 @@ def check_chart(path: str | Path) -> None:
 
 
 def compare_chart(frame: pl.DataFrame, path: str | Path, title: str = "items released") -> None:
-    """A bar per algorithm with the fewest and the most items of its runs, and the ceiling as a line."""
+    """A bar per algorithm with the smallest and largest number of items of its runs, and the ceiling as a line."""
     plt = _pyplot()
     rows = frame.sort("items")
     figure, axes = plt.subplots(figsize=(8, 1.2 + 0.42 * rows.height), layout="constrained")

@@ -1,4 +1,4 @@
-"""What a statement says about its release in words: who is protected, what an item is, which lists were used."""
+"""The facts of a statement as text: what a user is, what an item is, which lists were used."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,7 +13,7 @@ USERS = {
 
 
 def facts(statement: Statement) -> list[tuple[str, str]]:
-    """Names and values, those that the statement has; statements of schema 1 have none."""
+    """The names and values that the statement has; statements of schema 1 have none."""
     data, lists = statement.data, statement.lists or {}
     found = [
         ("date", statement.date),
@@ -26,14 +26,14 @@ def facts(statement: Statement) -> list[tuple[str, str]]:
 
 
 def user_in_words(data: Mapping[str, Any]) -> str:
-    """Who is protected."""
+    """What one user is."""
     if data.get("form") == "columns":
         return f"all rows with the same value in the {_columns(data['user'])}"
     return USERS.get(data["form"], str(data["form"]))
 
 
 def item_in_words(data: Mapping[str, Any]) -> str:
-    """What is released."""
+    """What one item is."""
     if "tokenizer" not in data:
         return (
             f"a value of the {_columns(data['item'])}" if "item" in data else "an element of a user's entry"
@@ -45,7 +45,7 @@ def item_in_words(data: Mapping[str, Any]) -> str:
 
 
 def in_words(value: Any) -> str:
-    """Plain data on one line."""
+    """Plain data in one line."""
     if isinstance(value, float):
         return f"{value:.6g}"
     if isinstance(value, list | tuple):
@@ -56,7 +56,7 @@ def in_words(value: Any) -> str:
 
 
 def parameters_in_words(statement: Statement) -> list[tuple[str, str]]:
-    """The parameters by name; a row per level of n-grams, and of a tuning how it was done but no trial."""
+    """The parameters by name; one row per level of n-grams; for tuning the method without its trials."""
     found: list[tuple[str, Any]] = []
     for name, value in statement.parameters.items():
         if name == "levels" and isinstance(value, list):

@@ -1,4 +1,4 @@
-"""A statement as a page for people: one file, no network, no script."""
+"""A statement as an HTML page: one file, no network, no script."""
 
 import base64
 import json
@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from dpsu.algorithms.catalogue import calibrate, find
-from dpsu.algorithms.focused import Focus
+from dpsu.algorithms.algorithm import Algorithm
+from dpsu.algorithms.catalogue import CATALOGUE
 from dpsu.algorithms.holders import share_with_counts
-from dpsu.algorithms.mechanism import Algorithm, Mechanism
+from dpsu.algorithms.mechanism import Mechanism
 from dpsu.algorithms.request import Request
 from dpsu.api.plan import Plan
 from dpsu.errors import DpsuError
@@ -25,19 +25,20 @@ from dpsu.outcome.write import write_text
 from dpsu.privacy.loss import chance_above
 from dpsu.report.facts import facts, in_words, parameters_in_words
 
-HEADLINE = "What this list can and cannot tell about a person"
+HEADLINE = "What this list can and cannot reveal about a person"
 WHY_NO_CURVE = {
-    "single": "This statement alone does not tell the curve; <code>dpsu plan</code> draws it for given parameters.",
-    "levels": "Each level of n-grams has thresholds of its own, and an n-gram comes out only if its parts have: there is no "
+    "single": "The curve cannot be computed from this statement; <code>dpsu plan</code> draws it for given parameters.",
+    "levels": "Each level of n-grams has its own thresholds, and an n-gram is released only if its parts are: there is no "
     "single curve.",
-    "tuned": "The setting was chosen among several, each with thresholds of its own: there is no single curve.",
+    "tuned": "The setting was chosen among several, each with its own thresholds: there is no single curve.",
 }
 PASSED_BY_A_LITTLE = (
-    "The first factor may be passed by a little at any time; how often it is passed by much is bounded. "
+    "There is no bound on how often the first factor is exceeded slightly; the table bounds how often it is exceeded "
+    "by more. "
 )
 PRIORS = (0.01, 0.1, 0.5)
 TIMES = (1.0, 1.1, 2.0, 10.0)
-"""Multiples of e^epsilon for which the page bounds the chance of a larger change of odds."""
+"""Multiples of e^epsilon for which the page bounds the probability of a larger change of odds."""
 
 SET_SIZES = (1, 10, 100)
 POINTS = 33
@@ -45,7 +46,7 @@ WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 720, 340, 52, 20, 34, 44
 
 
 def write_report(statement: Statement, path: str | Path, released: int | None = None) -> None:
-    """Write the page; `released` is the number of items in the file, if the caller has it at hand."""
+    """Write the page; `released` is the number of items in the file, if known."""
     write_text(page(statement, released), path)
 
 
@@ -68,51 +69,46 @@ def page(statement: Statement, released: int | None = None) -> str:
 
 
 def plan_of(statement: Statement) -> Plan | None:
-    """The plan that this statement was calibrated from; None if it cannot be told from the statement alone.
+    """The plan of this statement; None if it cannot be computed from the statement alone.
 
-    Levels and tunings have several mechanisms, and a policy of the publisher's own is not in the statement.
+    Levels and tuned releases have several mechanisms, and a custom policy is not in the statement.
     """
     if statement.kind != "single":
         return None
     parameters = {name: value for name, value in statement.parameters.items() if name != "counts"}
     try:
-        entry = find(statement.algorithm)
-        mechanism = _calibrated(entry, statement, parameters)
+        kind = CATALOGUE[statement.algorithm]
+        options = {field.name: parameters[field.name] for field in fields(kind) if field.name in parameters}  # type: ignore[arg-type]
+        mechanism = _calibrated(kind(**options), statement)
     except (DpsuError, LookupError, TypeError, ValueError, ArithmeticError):
         return None
     same = json.loads(json.dumps(mechanism.parameters())) == json.loads(json.dumps(parameters))
-    return Plan(entry.name, mechanism) if same else None
+    return Plan(statement.algorithm, mechanism) if same else None
 
 
-def _calibrated(entry: Algorithm, statement: Statement, parameters: dict[str, Any]) -> Mechanism:
-    options = {name: parameters[name] for name in entry.options if name in parameters}
-    if "focus" in entry.options:
-        focus = Focus(**{constant.name: parameters[constant.name] for constant in fields(Focus)})
-        options = {"focus": focus} if focus != Focus() else {}
+def _calibrated(algorithm: Algorithm, statement: Statement) -> Mechanism:
     how: Any = statement.calibration
-    request = Request(statement.epsilon, statement.delta, statement.max_items, how, options)
-    return (
-        share_with_counts(entry, request)[0]
-        if "counts" in statement.parameters
-        else calibrate(entry, request)
-    )
+    request = Request(statement.epsilon, statement.delta, statement.max_items, how)
+    if "counts" in statement.parameters:
+        return share_with_counts(algorithm, request)[0]
+    return algorithm.calibrate(request)
 
 
 def _lead(statement: Statement, released: int | None) -> str:
     number = "" if released is None else f"{released:,} "
-    many = f"The file holds {number}item{'' if released == 1 else 's'}"
+    many = f"The file contains {number}item{'' if released == 1 else 's'}"
     counted = " and a noisy number of the people who have each" if "counts" in statement.parameters else ""
-    return f"{many} that many people have in common{counted}. Items that only a few have are left out."
+    return f"{many} that many people share{counted}. Items that only a few people have are left out."
 
 
 def _promise(statement: Statement) -> str:
     if statement.void:
         return f'<div class="promise void"><p><strong>Nothing is promised:</strong> {escape(statement.void)}.</p></div>'
     return (
-        '<div class="promise"><p>For every single person, the file would have come out almost as likely if their data had '
-        "never been there. Take any set of files that could have come out. The chance that the file is one of them is, with "
-        f"the person's data, at most <strong>{_factor(statement.epsilon)} times</strong> what it is without, plus "
-        f"{_one_in(statement.delta)}. The same holds the other way round.</p><p>In the terms of the field: the output is "
+        '<div class="promise"><p>The promise protects every single person. Take any set of possible files. The '
+        "probability that the released file is one of them is, with the person's data, at most "
+        f"<strong>{_factor(statement.epsilon)} times</strong> the probability without it, plus "
+        f"{_one_in(statement.delta)}. The same holds with the two exchanged.</p><p>In technical terms: the output is "
         f"({statement.epsilon:g}, {statement.delta:g})-differentially private for {escape(statement.unit)}. At most "
         f"{statement.max_items:,} items of one person count.</p></div>"
     )
@@ -121,15 +117,15 @@ def _promise(statement: Statement) -> str:
 def _about(statement: Statement) -> str:
     rows = facts(statement)
     if not rows:
-        return "<p>The statement does not say which data it is about.</p>"
+        return "<p>The statement does not describe the data.</p>"
     return f"<table><caption>As the publisher describes it</caption><tbody>{_rows(rows)}</tbody></table>"
 
 
 def _grounds(statement: Statement) -> str:
     if not statement.rests_on:
-        return "<p>The statement names nothing that the publisher must guarantee.</p>"
+        return "<p>The statement lists nothing that the publisher must guarantee.</p>"
     return (
-        "<p>The promise follows only if all of this is true. No computation shows it; the publisher guarantees it:</p>"
+        "<p>The promise holds only if all of the following is true. It cannot be computed; the publisher guarantees it:</p>"
         f"{_list(statement.rests_on)}"
     )
 
@@ -150,18 +146,18 @@ def _strength(statement: Statement) -> str:
     chances = [(_factor(epsilon, times), _bound(statement, times)) for times in TIMES]
     return (
         "<p>Suppose somebody suspects that a person is in the data. If the file changes the odds by the factor "
-        f"{_factor(epsilon)} (epsilon {epsilon:g}), they become this sure:</p>"
-        f"{_numbers('What the file can tell about one person', ('sure before', 'sure after'), suspicions)}"
-        f"<p>{verdict}</p><p>Delta, {_one_in(delta)}, is not the chance that the odds change by more. That chance has a "
-        "bound of its own, which follows from the numbers of this release:</p>"
-        f"{_numbers('How likely the file tells more', ('odds change by more than', 'chance, at most'), chances)}"
+        f"{_factor(epsilon)} (epsilon {epsilon:g}), they become this certain:</p>"
+        f"{_numbers('What the file can reveal about one person', ('certainty before', 'certainty after'), suspicions)}"
+        f"<p>{verdict}</p><p>Delta, {_one_in(delta)}, is not the probability that the odds change by more. That "
+        "probability has a separate bound, which follows from the numbers of this release:</p>"
+        f"{_numbers('How likely the file reveals more', ('odds change by more than', 'probability, at most'), chances)}"
         f"<p>{'' if statement.budget else PASSED_BY_A_LITTLE}Delta should be at most one divided by a hundred times the "
         "number of people in the data.</p>"
     )
 
 
 def _bound(statement: Statement, times: float) -> str:
-    """The chance that the odds change by more than `times` e^epsilon."""
+    """A bound on the probability that the odds change by more than `times` e^epsilon."""
     loss = statement.epsilon + math.log(times)
     chance = chance_above(loss, epsilon=statement.epsilon, delta=statement.delta, budget=statement.budget)
     return "no bound" if chance >= 1 else _one_in(chance)
@@ -185,13 +181,13 @@ def _curve(statement: Statement) -> str:
     chances = {size: np.asarray(plan.chance(users, size)) for size in sizes}
     needed = plan.users_needed(0.5, sizes[0]) or 0
     sentence = (
-        f"An item comes out with even odds when about <strong>{needed:,} people</strong> have it who have no other item"
+        f"An item is released with probability 1/2 if about <strong>{needed:,} people</strong> have it and no other item"
         + (f", or {plan.users_needed(0.5, sizes[1]) or 0:,} if each has {sizes[1]}" if len(sizes) > 1 else "")
-        + ". What one person alone has stays in, but for the small chance above."
+        + ". An item that only one person has is released only with a very small probability, which is part of delta."
     )
     return (
-        f"<p>{sentence}</p><figure>{_svg(users, chances)}<figcaption>The chance that an item is kept, by the number of "
-        "people who share it. Each of them has as many items as the curve says.</figcaption></figure>"
+        f"<p>{sentence}</p><figure>{_svg(users, chances)}<figcaption>The probability that an item is released, by the "
+        "number of people who share it. The label of a curve is the number of items of each person.</figcaption></figure>"
         f"{_table(users, chances)}"
     )
 
@@ -232,14 +228,14 @@ def _svg(users: list[int], chances: dict[int, Any]) -> str:
             f'<text class="label l{k}" x="{legend + 42}" y="18">{_items(size)} each</text>'
         )
     return (
-        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-labelledby="chart-title"><title id="chart-title">The chance '
-        f"that an item is kept rises with the number of people who share it; the table below has the numbers.</title>"
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-labelledby="chart-title"><title id="chart-title">'
+        f"The probability that an item is released increases with the number of people; the table has the numbers.</title>"
         f"{''.join(parts)}</svg>"
     )
 
 
 def _ticks(users: list[int]) -> list[int]:
-    """Round numbers along a logarithmic axis, at most eight."""
+    """Round numbers on a logarithmic axis, at most eight."""
     ticks = [
         digit * 10**power
         for power in range(int(math.log10(users[0])), int(math.log10(users[-1])) + 1)
@@ -259,8 +255,8 @@ def _table(users: list[int], chances: dict[int, Any]) -> str:
         if k % 2 == 0
     )
     return (
-        "<details><summary>The numbers of the curve</summary><table><caption>Chance that an item is kept</caption><thead>"
-        f'<tr><th class="number" scope="col">people</th>{head}</tr></thead><tbody>{rows}</tbody></table></details>'
+        "<details><summary>The numbers of the curve</summary><table><caption>Probability that an item is released</caption>"
+        f'<thead><tr><th class="number" scope="col">people</th>{head}</tr></thead><tbody>{rows}</tbody></table></details>'
     )
 
 
@@ -279,7 +275,7 @@ def _parameters(statement: Statement) -> str:
     ]
     return (
         '<div class="wide" tabindex="0" role="region" aria-label="Parameters"><table><caption>Noise and thresholds in units '
-        f"of what one person can give</caption><tbody>{_rows(rows)}</tbody></table></div>"
+        f"of the budget of one person</caption><tbody>{_rows(rows)}</tbody></table></div>"
     )
 
 
@@ -301,8 +297,8 @@ def _verify(statement: Statement) -> str:
     return (
         "<p>The promise can be recomputed from the statement alone, with interval arithmetic and without the data:</p>"
         '<pre tabindex="0"><code>pip install dpsu\ndpsu verify statement.json</code></pre>'
-        f'<p><a download="statement.json" href="data:application/json;base64,{link}">Save the statement</a>, which this '
-        f"page carries inside it.</p>{digest}<details><summary>Show the statement</summary>"
+        f'<p><a download="statement.json" href="data:application/json;base64,{link}">Save the statement</a>, which is '
+        f"embedded in this page.</p>{digest}<details><summary>Show the statement</summary>"
         f'<pre tabindex="0"><code>{escape(text)}</code></pre></details>'
     )
 

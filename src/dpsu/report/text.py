@@ -1,85 +1,25 @@
-"""Plans, releases and catalogues as text for a terminal."""
+"""Plans, releases and catalogues as terminal text."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
-from rich.console import Console
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from dpsu.api.plan import Plan
 from dpsu.outcome.ledger import Ledger
 from dpsu.outcome.statement import Statement
 from dpsu.report.facts import facts
+from dpsu.report.numbers import number, percent
 
 WIDTH = 100
 KINDS = {"single": "", "levels": "levels of ", "tuned": "chosen by private tuning: "}
 SHOWN_LAST = ("date", "note")
-BAR = 40
-
-
-def render(*parts: Any, width: int = WIDTH) -> str:
-    """Rich parts as plain text."""
-    console = Console(width=width, no_color=True, highlight=False, emoji=False)
-    with console.capture() as capture:
-        for part in parts:
-            console.print(part)
-    return capture.get().rstrip("\n")
-
-
-def plan_text(plan: Plan) -> str:
-    """The plan as a page: what it costs, and who must share an item."""
-    return render(plan_headline(plan), plan_table(plan), plan_sentence(plan))
-
-
-def plan_headline(plan: Plan) -> str:
-    """Algorithm, privacy and numbers in one paragraph."""
-    request = plan.mechanism.request
-    numbers = ", ".join(
-        f"{name} {_number(value)}" for name, value in plan.parameters.items() if not isinstance(value, list)
-    )
-    return (
-        f"{plan.algorithm}, epsilon {request.epsilon:g}, delta {request.delta:g}, "
-        f"at most {request.max_items} items per user, {request.calibration} calibration\n{numbers}"
-    )
-
-
-def plan_table(plan: Plan) -> Table:
-    """The chance of release by holders and by the size of their sets."""
-    frame = plan.table()
-    table = Table(
-        title="chance that an item is released",
-        min_width=36,
-        caption="by the number of users who hold it, and of items each holds",
-    )
-    for column in frame.columns:
-        table.add_column(column, justify="right")
-    for row in frame.iter_rows():
-        table.add_row(f"{row[0]:,}", *(_percent(chance) for chance in row[1:]))
-    return table
-
-
-def plan_sentence(plan: Plan) -> str:
-    """How many users give an item even odds."""
-    needed = [f"{plan.users_needed(set_size=size):,} ({size} items each)" for size in plan.set_sizes()[:5]]
-    return f"Even odds at {', '.join(needed)} users."
-
-
-def chance_chart(plan: Plan, set_size: int) -> str:
-    """A curve of bars: how likely an item is kept against the number of users who share it."""
-    low, high = plan.users_needed(0.02, set_size) or 1, plan.users_needed(0.98, set_size) or 1
-    steps = max(1, (high - low) // 12)
-    lines = [f"how likely an item is kept, by the number of users who share it ({set_size} items each)"]
-    for users in range(max(1, low - steps), high + steps + 1, steps):
-        chance = plan.chance(users, set_size)
-        lines.append(f"{users:>7,} users  {'█' * round(BAR * chance):<{BAR}} {_percent(chance):>6}")
-    return "\n".join(lines)
 
 
 def statement_text(statement: Statement) -> str:
-    """What was promised, line by line; parameters with a value for every round are in the JSON alone."""
+    """The statement as lines of text; parameters with a value for every round are only in the JSON."""
     promise = (
         f"VOID: {statement.void}."
         if statement.void
@@ -97,7 +37,7 @@ def statement_text(statement: Statement) -> str:
         f"max_items {statement.max_items}.",
     ]
     single = [
-        f"{name} {_number(value)}"
+        f"{name} {number(value)}"
         for name, value in statement.parameters.items()
         if isinstance(value, str | int | float)
     ]
@@ -118,7 +58,7 @@ def statement_text(statement: Statement) -> str:
 
 
 def statement_panel(statement: Statement | None, warning: str | None) -> Panel:
-    """What was promised, framed."""
+    """The statement in a frame."""
     if statement is None:
         return Panel(Text(str(warning)), title="no promise", border_style="red")
     return Panel(
@@ -141,7 +81,7 @@ def catalogue_table(frame: pl.DataFrame) -> Table:
 
 
 def comparison_table(frame: pl.DataFrame) -> Table:
-    """Algorithms side by side, most items first."""
+    """Algorithms side by side, the most items first."""
     ceiling = frame["ceiling"][0]
     table = Table(
         title="items released",
@@ -152,7 +92,7 @@ def comparison_table(frame: pl.DataFrame) -> Table:
         table.add_column(column, justify="right")
     for entry in frame.iter_rows(named=True):
         name = entry["algorithm"] if entry["private"] else f"{entry['algorithm']} (NOT private)"
-        part = _percent(entry["items"] / ceiling) if ceiling else "-"
+        part = percent(entry["items"] / ceiling) if ceiling else "-"
         table.add_row(
             name, f"{entry['items']:,.0f}", f"± {entry['spread']:,.0f}", part, f"{entry['seconds']:.2f}"
         )
@@ -160,9 +100,11 @@ def comparison_table(frame: pl.DataFrame) -> Table:
 
 
 def ledger_table(ledger: Ledger) -> Table:
-    """What was spent over one data set, for what, and what is left."""
+    """The entries of a ledger, and what is left."""
     table = Table(
-        title=Text(f"{_plain(ledger.path.name)}: epsilon {ledger.epsilon:g}, delta {ledger.delta:g} at most"),
+        title=Text(
+            f"{_plain(ledger.path.name)}: epsilon {ledger.cap.epsilon:g}, delta {ledger.cap.delta:g} at most"
+        ),
         caption=ledger_balance(ledger),
     )
     for column in ("entry", "date", "purpose", "epsilon", "delta", "output"):
@@ -184,13 +126,13 @@ def ledger_table(ledger: Ledger) -> Table:
 def ledger_balance(ledger: Ledger) -> str:
     """What all entries together have spent, and what is left."""
     return (
-        f"at delta {ledger.delta:g}: epsilon {ledger.epsilon_spent():.4g} of {ledger.epsilon:g} spent, "
-        f"{ledger.epsilon_left():.4g} left"
+        f"at delta {ledger.cap.delta:g}: epsilon {ledger.epsilon():.4g} of {ledger.cap.epsilon:g} spent, "
+        f"{ledger.left():.4g} left"
     )
 
 
 def in_columns(words: Sequence[Any], width: int) -> str:
-    """Words side by side, as many as fit."""
+    """Words in columns, as many as fit."""
     texts = [str(word) for word in words]
     cell = max((len(text) for text in texts), default=0) + 2
     per_line = max(1, min(width, WIDTH) // cell)
@@ -199,17 +141,5 @@ def in_columns(words: Sequence[Any], width: int) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text from elsewhere without what would steer a terminal."""
+    """Text from other sources without terminal control characters."""
     return "".join(sign if sign.isprintable() or sign == "\n" else "�" for sign in text)
-
-
-def _percent(chance: float) -> str:
-    if 0 < chance < 0.001:
-        return "<0.1 %"
-    if 0.999 < chance < 1:
-        return ">99.9 %"
-    return f"{100 * chance:.1f} %"
-
-
-def _number(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -1,7 +1,8 @@
-"""Pairs of codes become the rows of a CSR matrix: each pair is one word, and sorting the words sorts users and items.
+"""Pairs of codes become the rows of a CSR matrix.
 
-Users lie in buckets by their places, as many as it takes for words of 32 bits: those are sorted twice as fast as longer
-ones, in half the memory, and buckets on several threads.
+Each pair is packed into one word, and sorting the words sorts users and items. Users are divided into buckets by
+position, so that words of 32 bits are enough: they are sorted twice as fast as longer words, in half the memory.
+Buckets are sorted on several threads.
 """
 
 from collections.abc import Iterator
@@ -20,14 +21,14 @@ Words = NDArray[np.uint64]
 ONE = np.uint64(1)
 
 FEWEST_BUCKETS, MOST_BUCKETS = 3, 12
-"""In bits. More than so many buckets are slower to fill than longer words are to sort."""
+"""Largest number of buckets, in bits. More buckets are slower to fill than longer words are to sort."""
 
 LINE = 8
-"""Words in a line of the processor's cache, which two threads had better not share."""
+"""Words per cache line; two threads should not share one."""
 
 
 class Batch(NamedTuple):
-    """Pairs of codes, and the places that the codes stand for."""
+    """Pairs of codes, and the positions of the codes."""
 
     users: Codes
     items: Codes
@@ -39,9 +40,9 @@ DONE = Batch(*[np.empty(0, np.uint32)] * 4)
 
 
 def group_by_user(batches: list[Batch], users: int, items: int) -> tuple[Ints, Codes, Ints]:
-    """The CSR arrays of so many users and items, and the place of each item in the rows.
+    """The CSR arrays for this number of users and items, and the position of each item in the rows.
 
-    Rows, and items in a row, are in the order of their places. `batches` is emptied on the way to spare memory.
+    Rows, and items in a row, are ordered by position. `batches` is emptied to save memory.
     """
     item_bits, all_user_bits = (max(size - 1, 0).bit_length() for size in (items, users))
     long = item_bits + all_user_bits > 32 + MOST_BUCKETS
@@ -61,7 +62,7 @@ def _pack(
     dtype: Any,
     pool: ThreadPoolExecutor,
 ) -> list[NDArray[Any]]:
-    """The words of all pairs, by buckets; batches are counted first, so that each knows where its words go."""
+    """The words of all pairs, by bucket; batches are counted first, so that each has a place for its words."""
     ends = np.zeros((len(batches), buckets + LINE), np.uint64)[:, :buckets]
     nothing = np.empty(0, dtype)
 
@@ -92,7 +93,7 @@ def _sorted(packed: NDArray[Any]) -> NDArray[Any]:
 def _unpack(
     buckets: Iterator[NDArray[Any]], user_bits: int, item_bits: int, most: int, users: int, known: int
 ) -> tuple[Ints, Codes, Ints]:
-    """The rows of all buckets, each as soon as it is sorted."""
+    """The rows of all buckets, each written when it is sorted."""
     so_far = np.zeros(2, np.uint64)
     indptr, items = np.zeros(users + 1, np.int64), np.empty(most, np.uint32)
     numbers, order = np.full(known, UNSEEN, np.uint32), np.empty(known, np.int64)

@@ -1,4 +1,4 @@
-"""Keys of one or two words become numbers in the order in which they first appear."""
+"""A hash table that numbers keys of one or two words in the order of first appearance."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,11 +10,11 @@ Codes = NDArray[np.uint32]
 Keys = NDArray[np.uint64]
 
 FIRST_SLOTS, MANY_SLOTS = 1 << 12, 1 << 24
-"""A table grows fourfold from the first to the second, then twofold: by then its memory counts."""
+"""Sizes at which a table grows fourfold, and above which it grows twofold to save memory."""
 
 
 class KeyTable:
-    """Keys of `words` 64-bit words (one or two), numbered in the order in which they first appear."""
+    """Keys of `words` 64-bit words (one or two), numbered in the order of first appearance."""
 
     def __init__(self, seed: int, words: int = 1) -> None:
         self._seed = np.uint64(seed)
@@ -28,8 +28,8 @@ class KeyTable:
 
     @property
     def keys(self) -> Keys:
-        """The distinct keys, in the order of their codes: a column for each of two words."""
-        # Made once, when asked for: n-grams ask slice after slice.
+        """The distinct keys, in the order of their codes; two columns for keys of two words."""
+        # Computed once on first use: n-grams read it slice by slice.
         if len(self._keys) != self._known:
             taken, places = np.flatnonzero(self._slots != EMPTY), np.empty(self._known, np.int64)
             places[self._slots[taken]] = taken
@@ -37,13 +37,13 @@ class KeyTable:
         return self._keys[:, 0] if self._words == 1 else self._keys
 
     def encode(self, keys: Keys) -> Codes:
-        """The codes of these keys, a row for each."""
+        """The codes of these keys, one per row."""
         codes = np.empty(len(keys), dtype=np.uint32)
         self.number(keys, codes)
         return codes
 
     def number(self, keys: Keys, codes: Codes) -> Codes:
-        """Write the codes of these keys, a row for each, and return the rows where new keys stand first."""
+        """Write the codes of these keys, one per row, and return the rows with the first occurrence of new keys."""
         row, keys, fresh = 0, keys.reshape(-1, self._words), []
         while row < codes.size:
             row, rows = self._assign(keys, row, codes)

@@ -1,7 +1,7 @@
-"""Dictionary encoding: users and items become numbers in the order in which they first appear.
+"""Dictionary encoding: users and items become numbers in the order of first appearance.
 
-Encoding goes batch by batch and keeps the distinct values alone, so that the source itself need never be in
-memory. Nothing is shared between two encoders: what one release has seen cannot turn up in another.
+Encoding works batch by batch and keeps only the distinct values, so the source never has to be in memory as a whole.
+Two encoders share no state: values of one release cannot appear in another.
 """
 
 from collections.abc import Iterable
@@ -18,11 +18,11 @@ from dpsu.sets.strings import INLINE, padded, strings_of, views_of
 from dpsu.sets.user_sets import Names
 
 WHOLE = cs.integer() | cs.boolean() | cs.date() | cs.time() | cs.datetime() | cs.duration()
-"""Types whose values are kept as 64 bits."""
+"""Types whose values are stored as 64 bits."""
 
 LOW_32 = np.uint64(0xFFFFFFFF)
 LONG = np.uint64(0xFFFFFFFF)
-"""The first word of the key of a long string; it would be a view of 2^32 - 1 bytes."""
+"""The first word of the key of a long string; as a view it would have 2^32 - 1 bytes."""
 
 FEW = 1 << 8
 
@@ -30,7 +30,7 @@ NO_ROWS, NO_KEYS = np.zeros(0, np.int64), np.zeros((0, 2), np.uint64)
 
 
 class WholeColumn:
-    """Integers, booleans, dates and times: the 64 bits of a value are its key."""
+    """Integers, booleans, dates and times: the key of a value is its 64 bits."""
 
     def __init__(self, dtype: pl.DataType, seed: int) -> None:
         self.dtype = dtype
@@ -46,7 +46,7 @@ class WholeColumn:
         starts = np.flatnonzero(values[1:] != values[:-1]) + 1
         if 2 * starts.size > len(values):
             return self._encode(values)
-        # Many a file has its users one after the other: every run of equal values is looked up once.
+        # In many files the rows of a user are consecutive: every run of equal values is looked up once.
         starts = np.concatenate([np.zeros(min(len(values), 1), np.int64), starts])
         return np.repeat(self._encode(values[starts]), np.diff(starts, append=len(values)))
 
@@ -55,11 +55,11 @@ class WholeColumn:
         return self._table.encode(values.astype(wide, copy=False).view(np.uint64))
 
     def absorb(self, other: "WholeColumn") -> Codes:
-        """Take in the values of another column; the codes that they have here, in the order of those there."""
+        """Add the values of another column; returns their codes here, in the order of their codes there."""
         return self._table.encode(other._table.keys)
 
     def counts_up(self) -> bool:
-        """Whether the distinct values are whole numbers without a gap."""
+        """Whether the distinct values are integers without a gap."""
         if not self.dtype.is_integer() or not len(self):
             return False
         keys = self._table.keys
@@ -70,14 +70,14 @@ class WholeColumn:
         return digest_integers(self._table.keys.view(np.int64), digest_key)
 
     def names(self) -> pl.Series:
-        """The distinct values in the type they came in, in the order of their codes."""
+        """The distinct values in their original type, in the order of their codes."""
         keys = self._table.keys
         wide = pl.Series(keys if self.dtype == pl.UInt64 else keys.view(np.int64))
         return wide.cast(self._physical).cast(self.dtype)
 
 
 def bytes_of(text: pl.Series) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-    """Strings as UTF-8, or binary values: where each begins and ends, and all their bytes."""
+    """Strings as UTF-8, or binary values: the offsets, and all bytes."""
     binary = text.cast(pl.Binary)
     offsets = np.zeros(len(binary) + 1, dtype=np.int64)
     np.cumsum(binary.bin.size().to_numpy(), out=offsets[1:])
@@ -85,17 +85,17 @@ def bytes_of(text: pl.Series) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
 
 
 class TextColumn:
-    """Strings, bytes and what is best told apart as text.
+    """Strings, bytes and types that are compared as text.
 
-    The key of a short string is its view, that is the string itself. The key of a longer one is a 64-bit hash, and every
-    such row is checked: two values with one hash would be taken for one item, released for the holders of both. So it is
-    compared with the value its code stands for; should that fail, the hash gets another seed. All strings are taken for
-    short ones, in views with nothing behind them, until one is not. Bytes are all that counts here: whether they are text is
-    asked when a name comes out.
+    The key of a short string is its view, which contains the string. The key of a longer string is a 64-bit hash, and
+    every such row is checked: two values with the same hash would become one item, released for the holders of both. So
+    each value is compared with the value of its code; if they differ, the hash gets another seed. All strings are
+    assumed to be short until a long one is found. Only bytes are compared here; whether they are valid text is checked
+    when an item is released.
     """
 
     def __init__(self, dtype: pl.DataType, seed: int) -> None:
-        # A categorical type carries all its categories, released or not: strings come back instead.
+        # A categorical type contains all its categories, released or not, so items are returned as strings.
         categorical = isinstance(dtype, pl.Categorical | pl.Enum) or dtype == pl.Null
         self.dtype = pl.String() if categorical else dtype
         self._text = pl.Binary() if dtype == pl.Binary else pl.String()
@@ -113,7 +113,7 @@ class TextColumn:
         while True:
             known, taken_for = len(self._table), (self._long, self._pads)
             codes, rows, long, keys = self._number(text)
-            # Two views of one string would be two items: seen where the second comes first, and never again.
+            # Unpadded Arrow views make equal strings differ; pad from the first one seen.
             self._long = self._long or bool((keys.view(np.uint32)[:, 0] > INLINE).any())
             self._pads = self._pads or bool((keys != padded(keys)).any())
             mistaken = rows.size > 0 and (long.of(codes[rows]) != _rows_of(text, rows)).any()
@@ -123,13 +123,13 @@ class TextColumn:
             self._reseed(self._strings(known))
 
     def absorb(self, other: "TextColumn") -> Codes:
-        """Take in the values of another column; the codes that they have here, in the order of those there."""
+        """Add the values of another column; returns their codes here, in the order of their codes there."""
         if self._long or other._long:
             return self.encode(other.names())
         return self._table.encode(other._table.keys)
 
     def _number(self, text: pl.Series) -> tuple[Codes, NDArray[np.int64], "LongStrings", Keys]:
-        """The codes of these values in the table, which rows have long ones, all long ones by then, and new keys."""
+        """The codes of these values in the table, the rows with long strings, all long strings so far, and the new keys."""
         codes, rows, new_keys = np.empty(len(text), np.uint32), [NO_ROWS], [NO_KEYS]
         long_codes, long_names = [self._long_strings.codes], [self._long_strings.names]
         start = 0
@@ -148,7 +148,7 @@ class TextColumn:
         return codes, np.concatenate(rows), strings, np.concatenate(new_keys)
 
     def _keys(self, views: Keys, text: pl.Series) -> tuple[Keys, NDArray[np.int64]]:
-        """The key of every value, and which rows have long ones."""
+        """The key of every value, and the rows with long strings."""
         keys = padded(views) if self._pads else views
         rows = np.flatnonzero(views.view(np.uint32)[:, 0] > INLINE) if self._long else NO_ROWS
         if rows.size:
@@ -160,7 +160,7 @@ class TextColumn:
         return text.hash(self._seed).to_numpy()
 
     def _reseed(self, strings: pl.Series) -> None:
-        """Number the known values again under another seed: they keep their codes."""
+        """Rebuild the table with another seed: the known values keep their codes."""
         while True:
             self._seed = (self._seed + 1) % 2**64
             self._table = KeyTable(self._seed, words=2)
@@ -173,12 +173,12 @@ class TextColumn:
         return self._long_strings.put_into(strings_of(self._table.keys[:known]))
 
     def counts_up(self) -> bool:
-        """Whether the distinct values are the decimal digits of whole numbers without a gap, as in a CSV file."""
+        """Whether the distinct values are the decimal digits of integers without a gap, as in a CSV file."""
         if self._text != pl.String or self._long or not len(self):
             return False
         keys = self._table.keys
         few = strings_of(keys[:FEW]).to_list()
-        # These rule out most columns.
+        # These tests exclude most columns.
         if not all(map(bytes.isdigit, few)) or _spread(np.array([*map(int, few)])) > len(self):
             return False
         numbers = strings_of(keys).cast(pl.String).cast(pl.Int64, strict=False)
@@ -194,12 +194,12 @@ class TextColumn:
 
 
 def _spread(numbers: NDArray[Any]) -> int:
-    """How many whole numbers lie from the least to the greatest."""
+    """The number of integers from the smallest to the largest."""
     return int(numbers.max()) - int(numbers.min()) + 1
 
 
 class LongStrings(NamedTuple):
-    """Those of a column that do not fit into a view, in the order of their codes."""
+    """The strings of a column that do not fit into a view, in the order of their codes."""
 
     codes: Codes
     names: pl.Series
@@ -209,7 +209,7 @@ class LongStrings(NamedTuple):
         return self.names.gather(np.searchsorted(self.codes, codes))
 
     def put_into(self, strings: pl.Series) -> pl.Series:
-        """The strings of all codes, with these in their places."""
+        """The strings of all codes, with these inserted at their positions."""
         if not self.codes.size:
             return strings
         order = np.arange(len(strings))
@@ -218,7 +218,7 @@ class LongStrings(NamedTuple):
 
 
 def _rows_of(text: pl.Series, rows: NDArray[np.int64]) -> pl.Series:
-    """These rows, without a copy if they are all."""
+    """These rows; no copy if they are all rows."""
     return text if rows.size == len(text) else text.gather(rows)
 
 
@@ -232,10 +232,10 @@ def column_encoder(dtype: pl.DataType, seed: int) -> ColumnEncoder:
 
 
 class KeyEncoder:
-    """Users or items, named by one column or by several together.
+    """Users or items, identified by one column or by several columns together.
 
-    Each column has its own codes; the codes of two columns are joined into one 64-bit key, that key's
-    code with the next column's, and so on.
+    Each column has its own codes. The codes of two columns are joined into one 64-bit key, the code of this key is
+    joined with the code of the next column, and so on.
     """
 
     def __init__(self, schema: pl.Schema, columns: list[str], digest_key: bytes) -> None:
@@ -252,7 +252,7 @@ class KeyEncoder:
         return self._join(encoder.encode(batch[column]) for column, encoder in self._columns.items())
 
     def absorb(self, other: "KeyEncoder") -> Codes:
-        """Take in the keys of another encoder; the codes that they have here, in the order of those there."""
+        """Add the keys of another encoder; returns their codes here, in the order of their codes there."""
         columns = zip(self._columns.values(), other._columns.values(), strict=True)
         codes = [own.absorb(theirs) for own, theirs in columns]  # type: ignore[arg-type]
         parts = other._parts(np.arange(len(other)))
@@ -265,7 +265,7 @@ class KeyEncoder:
         return codes
 
     def counts_up(self) -> bool:
-        """Whether the keys are one column of whole numbers, or of their digits, without a gap."""
+        """Whether the keys are one column of integers, or of their digits, without a gap."""
         first, *others = self._columns.values()
         return not others and first.counts_up()
 
@@ -300,7 +300,7 @@ class KeyEncoder:
 
 
 class PairEncoder:
-    """The users and items of some batches, under numbers of their own, and the pairs that they make."""
+    """The users and items of some batches, with their own numbering, and their pairs."""
 
     def __init__(self, schema: pl.Schema, user: list[str], item: list[str], digest_key: bytes) -> None:
         self.users = KeyEncoder(schema, user, digest_key)
@@ -308,5 +308,5 @@ class PairEncoder:
         self.pairs: list[tuple[Codes, Codes]] = []
 
     def encode(self, batch: pl.DataFrame) -> None:
-        """Take in the pairs of a batch."""
+        """Add the pairs of a batch."""
         self.pairs.append((self.users.encode(batch), self.items.encode(batch)))

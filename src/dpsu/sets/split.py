@@ -1,4 +1,4 @@
-"""Two databases out of one: users go to one of two parts, and a part knows the items of its own users only."""
+"""Split one database into two: each user goes to one part, and a part contains only the items of its users."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,7 +11,7 @@ from dpsu.sets.user_sets import Names, UserSets
 
 
 class PartNames(Names):
-    """The names of those items that a part of the users holds."""
+    """The names of the items that a part of the users holds."""
 
     def __init__(self, names: Names, codes: NDArray[np.int64]) -> None:
         self._names = names
@@ -22,13 +22,13 @@ class PartNames(Names):
 
     @property
     def columns(self) -> list[str]:
-        """The columns that name an item."""
+        """The columns of an item."""
         return self._names.columns
 
     def decode(
         self, codes: NDArray[np.integer], beside: Mapping[str, NDArray[Any]] | None = None
     ) -> pl.DataFrame:
-        """The items with these codes, as in the whole."""
+        """The items with these codes, as in the whole database."""
         return self._names.decode(self._codes[codes], beside)
 
 
@@ -38,7 +38,7 @@ def split_users(sets: UserSets, chosen: NDArray[np.bool_]) -> tuple[UserSets, Us
 
 
 def _part(sets: UserSets, chosen: NDArray[np.bool_]) -> UserSets:
-    # Items that nobody in this part holds must not get noise here, or they could come out of the wrong part.
+    # Items that nobody in this part holds must not get noise here, or the wrong part could release them.
     sizes = np.diff(sets.indptr)
     own = sets.items[np.repeat(chosen, sizes)]
     held = np.zeros(sets.n_items, np.bool_)

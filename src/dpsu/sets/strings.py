@@ -1,8 +1,8 @@
-"""Strings as Arrow's views: 16 bytes that stand for a string, without a Python object for each.
+"""Strings as Arrow views: 16 bytes per string, without a Python object for each.
 
-A view begins with the length in bytes. Up to INLINE bytes the string itself follows, padded with zeros, so that equal views
-are equal strings. A longer string has its first bytes there and the place of the others. Not every writer pads with zeros,
-as Arrow asks: `padded` does.
+A view begins with the length in bytes. Up to INLINE bytes the string itself follows, padded with zeros, so that equal
+views are equal strings. For a longer string, its first bytes and the position of the others follow. Not every writer
+pads with zeros as Arrow requires; `padded` does.
 """
 
 from collections.abc import Iterator
@@ -19,13 +19,13 @@ _USED = np.full((INLINE + 2, 16), 0xFF, np.uint8)
 for _length in range(INLINE + 1):
     _USED[_length, 4 + _length :] = 0
 _USED = _USED.view(np.uint64)
-"""The bits that a view of each length uses; the last is for all that are longer than INLINE."""
+"""The bits that a view of each length uses; the last entry is for strings longer than INLINE."""
 
 
 def views_of(text: pl.Series) -> Iterator[NDArray[np.uint64]]:
     """A row of two words for every string or binary value of a column without nulls.
 
-    They come in the chunks that the column has, without a copy.
+    One array per chunk of the column, without a copy.
     """
     stream = c_array_stream(text)
     if stream.get_schema().format not in VIEW_FORMATS:
@@ -37,13 +37,13 @@ def views_of(text: pl.Series) -> Iterator[NDArray[np.uint64]]:
 
 
 def padded(views: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The views with zeros for all that is not theirs."""
+    """The views with zeros in all unused bytes."""
     lengths = views.view(np.uint32)[:, 0]
     return views & _USED[np.minimum(lengths, INLINE + 1)]
 
 
 def strings_of(views: NDArray[np.uint64]) -> pl.Series:
-    """The bytes of the short strings that these views stand for; nothing for longer ones."""
+    """The bytes of the short strings in these views; empty for longer ones."""
     lengths = views.view(np.uint32)[:, 0]
     lengths = np.where(lengths > INLINE, 0, lengths)
     padded_text = views.view(np.uint8)[:, 16 - INLINE :].reshape(-1)

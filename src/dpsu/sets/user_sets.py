@@ -1,4 +1,4 @@
-"""User sets: one set of item numbers per user, and the names behind the numbers."""
+"""User sets: one set of item numbers per user, and the names of the items."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,14 +13,14 @@ from dpsu.sets.hash_table import Codes
 
 Digests = NDArray[np.uint64]
 
-# Polars imports numpy on first use, which breaks if two threads do it at once: here it happens before any thread.
+# Polars imports numpy on first use, which fails if two threads do it at once; import it here, before any thread.
 pl.Series(np.zeros(0))
 
 
 class Names:
-    """What the items are called; private, like everything it has not been asked to decode for a release.
+    """The names of the items; private, except for the items that are decoded for a release.
 
-    Columns of `frame` may have the bytes of text instead, which is what other `types` than binary are made from.
+    Columns of `frame` may contain the bytes of text; other `types` than binary are converted from them.
     """
 
     def __init__(self, frame: pl.DataFrame, types: Mapping[str, pl.DataType]) -> None:
@@ -35,7 +35,7 @@ class Names:
 
     @property
     def columns(self) -> list[str]:
-        """The columns that name an item."""
+        """The columns of an item."""
         return self._frame.columns
 
     def decode(
@@ -43,7 +43,7 @@ class Names:
     ) -> pl.DataFrame:
         """The items with these codes, sorted, in the columns and types of the source (categoricals as strings).
 
-        `beside` are further columns, such as counts, with a value for each code.
+        `beside` are additional columns, such as counts, with a value for each code.
         """
         further = [pl.Series(name, values) for name, values in (beside or {}).items()]
         typed = [_typed(column, self._types[column.name]) for column in self._frame[codes]]
@@ -52,20 +52,20 @@ class Names:
 
 
 def _typed(column: pl.Series, dtype: pl.DataType) -> pl.Series:
-    """The column in its own type."""
+    """The column in its original type."""
     if column.dtype == dtype:
         return column
     try:
         return column.cast(pl.String).cast(dtype)
     except pl.exceptions.PolarsError:
-        pass  # raised below, so that the error does not keep this one, which quotes the item
+        pass  # raised below, so that the error has no reference to this one, which quotes the item
     raise SourceError(
         f"an item of the column {column.name!r} is not text: its bytes are not UTF-8. Read the column as binary."
     )
 
 
 def _detached(column: pl.Series) -> pl.Series:
-    """The values in memory of their own: strings may point into a buffer that holds all the others too."""
+    """The values in separate memory: strings may point into a buffer that also holds all the others."""
     if column.dtype in (pl.String, pl.Binary):
         return pl.Series(column.name, column.to_list(), dtype=column.dtype)
     return column
@@ -75,11 +75,12 @@ def _detached(column: pl.Series) -> pl.Series:
 class UserSets:
     """The sets of all users as a CSR matrix: `items[indptr[u]:indptr[u + 1]]` are the items of user u.
 
-    Users are numbered in the order of their digests, and so are the items of a row, which has no repeats: the
-    sets are the same for every order of the rows in the source, and on every engine. Items are numbered as they
-    first appear in the rows, so that loops over rows find those that few users hold next to each other in memory.
+    Users are numbered in the order of their digests. The items of a row are in the order of their digests, without
+    repeats. So the sets are the same for every order of the rows in the source, and on every engine. Items are numbered
+    in the order of their first appearance in the rows, so that items with few holders are close together in memory for
+    loops over rows.
 
-    `notes` are for the curator (see `advice`); they depend on the data, and pickles go without them.
+    `notes` are for the curator (see `advice`); they depend on the data and are not pickled.
     """
 
     indptr: NDArray[np.int64]
@@ -97,19 +98,19 @@ class UserSets:
 
     @property
     def n_users(self) -> int:
-        """How many users there are; private."""
+        """The number of users; private."""
         return len(self.user_digests)
 
     @property
     def n_items(self) -> int:
-        """How many distinct items there are; private."""
+        """The number of distinct items; private."""
         return len(self.item_digests)
 
 
 def digest_order(digests: Digests) -> NDArray[np.int64]:
-    """The order by first word, then second."""
-    # With its number instead of its last bits every word tells where it came from, and sorting words is several times as
-    # fast as sorting numbers by them. The few whose other bits tie are put in order afterwards.
+    """The sort order by first word, then second word."""
+    # Replacing the last bits of every word by its index keeps its origin, and sorting words is several times as
+    # fast as an argsort. The few words whose other bits are equal are sorted afterwards.
     last_bits = np.uint64((1 << len(digests).bit_length()) - 1)
     words = digests[:, 0] & ~last_bits | np.arange(len(digests), dtype=np.uint64)
     words.sort()
@@ -121,7 +122,7 @@ def digest_order(digests: Digests) -> NDArray[np.int64]:
 
 
 def among(digests: Digests, others: Digests) -> NDArray[np.bool_]:
-    """Which of the digests are among the others; second words are asked where first words agree."""
+    """Which of the digests are among the others; second words are compared where first words agree."""
     found = np.isin(digests[:, 0], others[:, 0])
     wanted = set(map(tuple, others.tolist()))
     candidates = np.flatnonzero(found)
@@ -130,7 +131,7 @@ def among(digests: Digests, others: Digests) -> NDArray[np.bool_]:
 
 
 def ranks(digests: Digests, first: Digests) -> NDArray[np.int64]:
-    """Where each of the digests stands in `first`; those that do not stand there get its length."""
+    """The position of each digest in `first`; digests that are not in it get its length."""
     place = {digest: rank for rank, digest in reversed(list(enumerate(map(tuple, first.tolist()))))}
     found = np.full(len(digests), len(first), np.int64)
     candidates = np.flatnonzero(np.isin(digests[:, 0], first[:, 0]))
@@ -139,7 +140,7 @@ def ranks(digests: Digests, first: Digests) -> NDArray[np.int64]:
 
 
 def places(order: NDArray[np.int64]) -> Codes:
-    """Where each element stands in the order."""
+    """The position of each element in the order."""
     ranks = np.empty(order.size, dtype=np.uint32)
     ranks[order] = np.arange(order.size, dtype=np.uint32)
     return ranks

@@ -1,1 +1,1 @@
-"""Where the data comes from: files, frames, collections, text."""
+"""Sources of data: files, frames, collections, text."""

@@ -1,8 +1,8 @@
-"""Signs that the user column does not name users, as sentences for the curator.
+"""Notes for the curator when the user column may not identify users.
 
-A release protects whoever the user column names. If that is a row, a date or a text, no person is protected, and nothing
-later can tell. The sentences are fixed and quote no data, but which of them apply depends on the data: they are for the
-curator alone. A user with one item is nothing unusual and gives no sentence.
+A release protects the users that the user column identifies. If it contains row numbers, dates or texts, no person is
+protected, and no later step can detect this. The notes are fixed sentences without data, but which of them apply
+depends on the data: they are for the curator only. Users with one item each are normal and give no note.
 """
 
 import re
@@ -10,20 +10,20 @@ import re
 import polars as pl
 
 TIME = (
-    "The user column holds dates or times. A release protects whoever this column names: "
-    "it should be a person, a household or an account."
+    "The user column contains dates or times. A release protects the users in this column: "
+    "each value should stand for a person, a household or an account."
 )
 FREE_TEXT = (
-    "The user column seems to hold free text. A release protects whoever this column names: "
-    "it should be a person, a household or an account."
+    "The user column seems to contain free text. A release protects the users in this column: "
+    "each value should stand for a person, a household or an account."
 )
 COUNTS_UP = (
-    "The user column counts up row by row, as the number of a row does. If a person can have several rows, "
-    "name the column of persons instead: otherwise only single rows are protected."
+    "The user column counts up row by row, like a row number. If a person can have several rows, "
+    "use the column that identifies persons; otherwise only single rows are protected."
 )
 ONE_ROW_EACH = (
     "Every user has exactly one row, and the user column looks like the key of a row or an event. "
-    "If a person can have several rows, name the column of persons instead: otherwise only single rows are protected."
+    "If a person can have several rows, use the column that identifies persons; otherwise only single rows are protected."
 )
 
 KEYS_OF_ROWS = frozenset(
@@ -34,7 +34,7 @@ KEYS_OF_ROWS = frozenset(
     seq sequence serial session_id ticket_id transaction_id tweet_id txn_id unnamed_0 uuid visit_id
     """.split()  # noqa: SIM905
 )
-"""Names of columns whose values are unique by purpose, in the form that `plain_name` gives."""
+"""Names of columns whose values are usually unique, in the form of `plain_name`."""
 
 SAMPLE_ROWS = 1000
 WORDS_OF_TEXT = 6
@@ -44,14 +44,14 @@ MOMENT = (
     rf"^({HOUR}(:[0-5][0-9]([.,][0-9]+)?)?"
     rf"|([0-9]{{4}}[-/.]{DAY}[-/.]{DAY}|{DAY}/{DAY}/[0-9]{{2}}|{DAY}[-/.]{DAY}[-/.][0-9]{{4}})([T ]+{HOUR}.*)?)$"
 )
-"""Dates and times of day as text formats write them."""
+"""Dates and times in common text formats."""
 
 
 def notes_on(sample: pl.DataFrame, *, one_row_each: bool, counts_up: bool) -> tuple[str, ...]:
-    """The sentences that apply to a user column, or to several that name a user together.
+    """The notes for a user column, or for several columns that identify a user together.
 
     `sample` has some rows of these columns. `one_row_each` says whether every user has exactly one row, `counts_up`
-    whether the users are also whole numbers without a gap.
+    whether the users are also integers without a gap.
     """
     if sample.is_empty():
         return ()
@@ -69,7 +69,7 @@ def notes_on(sample: pl.DataFrame, *, one_row_each: bool, counts_up: bool) -> tu
 
 
 def holds_times(column: pl.Series) -> bool:
-    """Whether the column holds dates or times: by its type, or by how all its strings are written."""
+    """Whether the column contains dates or times: by its type, or by the format of all its strings."""
     if column.dtype.is_temporal():
         return True
     text = _text_of(column)
@@ -77,7 +77,7 @@ def holds_times(column: pl.Series) -> bool:
 
 
 def holds_free_text(column: pl.Series) -> bool:
-    """Whether most distinct values have several words, more than a name has."""
+    """Whether most distinct values have more words than a name."""
     text = _text_of(column).unique()
     long = text.str.count_matches(r"\S+") >= WORDS_OF_TEXT
     return 2 * int(long.sum()) > len(text)
@@ -92,7 +92,7 @@ def plain_name(column: str) -> str:
 def _text_of(column: pl.Series) -> pl.Series:
     """The strings of the column; none if it has another type."""
     if column.dtype == pl.String or isinstance(column.dtype, pl.Categorical | pl.Enum):
-        # Arrow does not look whether strings are UTF-8, and Polars relies on it.
+        # Arrow does not check whether strings are UTF-8, and Polars assumes it.
         values = column.cast(pl.String).drop_nulls().cast(pl.Binary).to_list()
         return pl.Series([value.decode(errors="replace") for value in values], dtype=pl.String)
     return pl.Series([], dtype=pl.String)

@@ -1,4 +1,4 @@
-"""Which columns name the users and the items, and whether they can."""
+"""The columns of users and items, and their checks."""
 
 from collections.abc import Iterable, Sequence
 
@@ -18,9 +18,11 @@ TEXT = cs.string() | cs.categorical() | cs.enum() | cs.binary() | cs.decimal()
 
 
 def key_columns(names: ColumnNames | None, role: str) -> list[str]:
-    """The columns that together name a user or an item, as a list."""
+    """The columns that together identify a user or an item, as a list."""
     if names is None:
-        raise InvalidArgument(f"no {role} column is given; say which column names the {role}: {role}=…")
+        raise InvalidArgument(
+            f"no {role} column is given; pass the column that identifies the {role}: {role}=…"
+        )
     columns = [names] if isinstance(names, str) else list(names)
     if not columns:
         raise InvalidArgument(f"{role}=[] names no column; a composite key needs at least one")
@@ -30,7 +32,7 @@ def key_columns(names: ColumnNames | None, role: str) -> list[str]:
 
 
 def require_apart(user: list[str], item: list[str]) -> None:
-    """Refuse keys under which every item would belong to one user alone, so that none could be released."""
+    """Refuse keys with which every item would belong to one user alone, so that none could be released."""
     if set(user) <= set(item):
         raise InvalidArgument(
             f"the item ({', '.join(item)}) contains the user ({', '.join(user)}): "
@@ -41,10 +43,10 @@ def require_apart(user: list[str], item: list[str]) -> None:
 def require_columns(
     columns: Iterable[str], available: Sequence[str], label: str, *, schema_names: bool = True
 ) -> None:
-    """Every column must be there. The error names those that are, if it is the source's schema that names them.
+    """Every column must exist. The error lists the existing columns if their names come from the schema of the source.
 
-    In a text format the names may be data: the first row of a file without a header. Only one that is close to what
-    was asked for is shown then.
+    In a text format the names may be data: the first row of a file without a header. Then the error shows only a name
+    that is similar to the requested one.
     """
     for column in columns:
         if column not in available:
@@ -60,7 +62,7 @@ def _shown(names: Sequence[str]) -> str:
 
 
 def require_types(schema: pl.Schema, label: str) -> None:
-    """Every column must have a type whose values are equal or not, beyond doubt and on every engine."""
+    """Every column must have a type with a reliable equality, on every engine."""
     usable = set(cs.expand_selector(schema, WHOLE | TEXT))
     for column, dtype in schema.items():
         if column in usable or dtype == pl.Null:
@@ -68,9 +70,9 @@ def require_types(schema: pl.Schema, label: str) -> None:
         if dtype.is_float():
             reason = "equality of floats is not stable; cast the column to integers or strings"
         elif isinstance(dtype, pl.List | pl.Array):
-            reason = "a row names one user and one item; explode the lists into rows"
+            reason = "a row must have one user and one item; explode the lists into rows"
         elif isinstance(dtype, pl.Struct):
-            reason = "give its fields as columns of their own, as a composite key"
+            reason = "pass its fields as separate columns, as a composite key"
         else:
             reason = "cast the column to integers or strings"
         raise UnsupportedType(f"column {column!r} of {label} has the type {_type_name(dtype)}: {reason}")
@@ -81,7 +83,7 @@ def _type_name(dtype: pl.DataType) -> str:
 
 
 def require_values(batch: pl.DataFrame, label: str) -> None:
-    """No user and no item may be null: whose item, or which one, would it be?"""
+    """No user and no item may be null."""
     for column in batch:
         if column.null_count():
             raise NullValues(

@@ -1,4 +1,4 @@
-"""Text as a source: every row's words as numbers, one after the other, and who wrote the row."""
+"""Text as a source: the words of every row as numbers, and the user of the row."""
 
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -36,7 +36,7 @@ SLICE_ROWS = 1 << 15
 
 @dataclass(frozen=True)
 class TextRule:
-    """What to make of text: how it is split into words, and which sizes of n-grams are items."""
+    """How text is split into words, and which sizes of n-grams are items."""
 
     column: str | None
     sizes: tuple[int, ...]
@@ -45,7 +45,7 @@ class TextRule:
 
     @property
     def name(self) -> str:
-        """What the column of released items is called."""
+        """The name of the column of released items."""
         return "word" if self.sizes == (1,) else "ngram"
 
 
@@ -57,12 +57,12 @@ def text_rule(
     tokenizer: Tokenizer = "words",
     user_per: UserPer | None = None,
 ) -> TextRule | None:
-    """The rule that these arguments of a release describe, or None if its items are not text."""
+    """The rule for these arguments of a release, or None if its items are not text."""
     if user_per not in (None, "line", "file"):
         raise InvalidArgument(f"user_per must be 'line' or 'file', not {user_per!r}")
     if not text and user_per is None:
         if ngrams != 1 or tokenizer != "words":
-            raise InvalidArgument("ngrams= and tokenizer= are for text; say which column holds it: text=…")
+            raise InvalidArgument("ngrams= and tokenizer= are for text; pass the column of text: text=…")
         return None
     if item is not None:
         raise InvalidArgument("item= and text= exclude each other: items are either given or made from text")
@@ -93,13 +93,13 @@ def _checked(tokenizer: Tokenizer) -> Tokenizer:
         pl.Series([""]).str.extract_all(tokenizer)
     except pl.exceptions.PolarsError:
         raise InvalidArgument(
-            f"{tokenizer!r} is not a regular expression of the kind in use here (Rust's, without look-around)"
+            f"{tokenizer!r} is not a valid regular expression (Rust syntax, without look-around)"
         ) from None
     return tokenizer
 
 
 class Tokens(NamedTuple):
-    """The words of some rows: all their bytes, where each begins, and which belong to a row."""
+    """The words of some rows: all bytes, the start of each word, and the words of each row."""
 
     data: Bytes
     starts: Offsets
@@ -109,8 +109,8 @@ class Tokens(NamedTuple):
 def tokenise(text: pl.Series, tokenizer: Tokenizer) -> Tokens:
     """The words of every row of a string column.
 
-    A word holds no white space, or it could spell another's n-gram: what a regular expression or function gives is
-    split there.
+    A word contains no white space, because it could otherwise be equal to an n-gram. The results of a regular
+    expression or function are split at white space.
     """
     if callable(tokenizer):
         text = pl.Series([_called(tokenizer, row) for row in text.to_list()], dtype=pl.String)
@@ -120,9 +120,10 @@ def tokenise(text: pl.Series, tokenizer: Tokenizer) -> Tokens:
 
 
 def _called(tokenizer: Callable[[str], Iterable[str]], text: str) -> str:
-    """The words that the caller's function makes of a text, a line for each.
+    """The words that the caller's function returns for a text, one per line.
 
-    What it raises may quote the text. Its type alone is told, and outside of the handler, which would keep the rest.
+    The message of an exception may quote the text. The error contains only its type and is raised outside the handler,
+    which would keep the exception as context.
     """
     try:
         returned: Any = tokenizer(text)
@@ -137,7 +138,7 @@ def _called(tokenizer: Callable[[str], Iterable[str]], text: str) -> str:
 
 
 def _lines(words: list[Any] | None, kind: str) -> str:
-    """The words joined by line breaks; anything but strings is refused by its type."""
+    """The words joined by line breaks; anything but strings is refused, and the error contains only its type."""
     if words is None:
         raise InvalidArgument(f"the tokenizer returned {kind}; it must return a list of words")
     other = next((type(word).__name__ for word in words if not isinstance(word, str)), None)
@@ -147,7 +148,7 @@ def _lines(words: list[Any] | None, kind: str) -> str:
 
 
 def split_text(text: str, tokenizer: Tokenizer) -> list[str]:
-    """The words of one text, as `tokenise` gives them."""
+    """The words of one text, as in `tokenise`."""
     if callable(tokenizer):
         text = _called(tokenizer, text)
     elif tokenizer not in RULES:
@@ -156,7 +157,7 @@ def split_text(text: str, tokenizer: Tokenizer) -> list[str]:
 
 
 def phrases(entries: pl.Series, rule: TextRule) -> pl.Series:
-    """The item of the text that each string is: its words joined by a space, or null if they are not of one of the sizes."""
+    """The item for each string: its words joined by a space, or null if their number is not one of the sizes."""
     tokens = tokenise(entries, rule.tokenizer)
     data = tokens.data.tobytes()
     words = [data[first:last].decode() for first, last in pairwise(tokens.starts.tolist())]
@@ -175,9 +176,9 @@ def _by_rule(text: pl.Series, rule: WordRule) -> Tokens:
 
 
 class Vocabulary:
-    """The distinct words of a corpus, numbered in the order in which they first appear; private.
+    """The distinct words of a corpus, numbered in the order of first appearance; private.
 
-    Words are told apart by their 128-bit keyed digests, to which the noise of an item is bound as well.
+    Words are identified by their 128-bit keyed digests, which also determine the noise of an item.
     """
 
     def __init__(self) -> None:
@@ -196,14 +197,14 @@ class Vocabulary:
         return self._table.keys
 
     def encode(self, tokens: Tokens, digests: Digests) -> Codes:
-        """The codes of these words, which have these digests."""
+        """The codes of these words, given their digests."""
         codes = np.empty(len(digests), np.uint32)
         fresh = self._table.number(digests, codes)
         self._parts.append(gather_words(tokens.starts, tokens.data, fresh))
         return codes
 
     def spelling(self) -> tuple[Offsets, Bytes]:
-        """Where each word begins, and the bytes of all of them."""
+        """The start of each word, and the bytes of all words."""
         sizes = [np.diff(starts) for starts, _ in self._parts]
         starts = np.zeros(len(self) + 1, dtype=np.int64)
         np.cumsum(np.concatenate([*sizes, np.zeros(0, np.int64)]), out=starts[1:])
@@ -215,7 +216,7 @@ class Corpus:
     """All text as numbers: row r was written by `row_users[r]` and has the words `words[starts[r]:starts[r + 1]]`.
 
     Users are numbered in the order of their digests, as in `UserSets`. `notes` are for the curator (see `advice`); they
-    depend on the data, and pickles go without them.
+    depend on the data and are not pickled.
     """
 
     row_users: Codes
@@ -243,7 +244,7 @@ def read_corpus(
     drop_nulls: bool = False,
     format: str | None = None,
 ) -> Corpus:
-    """The words of all rows of `source`, split by the rule; a row's text must be a string."""
+    """The words of all rows of `source`, split by the rule; the text of a row must be a string."""
     frame, label, user_columns, column = _scan_text(source, rule, user, format)
     schema = frame.collect_schema()
     require_types(schema, label)
@@ -286,10 +287,10 @@ def read_corpus(
 def _scan_text(
     source: Any, rule: TextRule, user: ColumnNames | None, format: str | None
 ) -> tuple[pl.LazyFrame, str, list[str], str]:
-    """The needed columns of the source, what errors call it, the columns of a user and that of the text."""
+    """The needed columns of the source, its label in errors, the columns of a user and the column of the text."""
     if rule.user_per is None:
         if user is not None and rule.column is None:
-            raise InvalidArgument("no column of text is given; say which it is: text=… (--text)")
+            raise InvalidArgument("no column of text is given; pass text=… (--text)")
         frame, label, user_columns, (column, *_) = scan_source(source, user, rule.column, format)
         return frame, label, user_columns, column
     if user is not None or format is not None:

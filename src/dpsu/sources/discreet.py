@@ -1,7 +1,7 @@
-"""Errors that quote no data: neither in their own message nor in the errors behind them.
+"""Errors without data, neither in their own message nor in the errors behind them.
 
 Messages of libraries and of callers' functions may quote a row. `raise … from None` only hides them: the error keeps
-them as its `__context__`, where a logger or a debugger finds them.
+them as its `__context__`, where a logger or a debugger can find them.
 """
 
 from collections.abc import Callable
@@ -17,11 +17,11 @@ T = TypeVar("T")
 
 
 def discreet(work: Callable[P, T], failed: str = "reading the data failed") -> Callable[P, T]:
-    """The same function; an error that leaves it has no cause and no context.
+    """Wrap a function so that its errors have no cause and no context.
 
-    Errors of dpsu keep their messages, which are written without data. Any other error becomes a SourceError that says
-    what `failed` and names the error's type alone; its traceback stays, which shows code and no values. Interrupts and
-    MemoryError stay what they are.
+    Errors of dpsu keep their messages, which contain no data. Any other error becomes a SourceError that says what
+    `failed` and contains only the type of the error. The traceback is kept; it shows code and no values. Interrupts and
+    MemoryError are not changed.
     """
 
     @wraps(work)
@@ -35,12 +35,12 @@ def discreet(work: Callable[P, T], failed: str = "reading the data failed") -> C
 
 
 def raise_alone(error: BaseException) -> NoReturn:
-    """Raise the error without a cause or a context, also while another one is being handled."""
+    """Raise the error without a cause or a context, also while another error is being handled."""
     try:
         raise error from None
     finally:
         error.__context__ = None
-        del error  # it holds this frame: without the cycle the data goes as soon as the error does
+        del error  # the error refers to this frame; breaking the cycle frees the data with the error
 
 
 def _without_data(error: BaseException, failed: str) -> BaseException:

@@ -23,10 +23,10 @@ KNOWN_ENDINGS = ".parquet, .csv, .tsv, .jsonl, .ndjson (the last four also with 
 def scan_paths(
     paths: Sequence[str | Path], columns: list[str], format: str | None
 ) -> tuple[pl.LazyFrame, str]:
-    """The columns of all files behind `paths`, each file once, and what to call them in an error.
+    """The columns of all files in `paths`, each file once, and their label in errors.
 
-    A path is a file, a folder (read with the keys of its `key=value` parts as columns), a glob, or `-` for
-    standard input. Text has no types: columns of CSV and TSV and the keys of a folder's parts are strings.
+    A path is a file, a folder (the keys of its `key=value` parts become columns), a glob, or `-` for standard input.
+    Text has no types: columns of CSV and TSV and the keys of a folder's parts are strings.
     """
     if format is not None and format not in FORMATS:
         raise InvalidArgument(
@@ -34,7 +34,7 @@ def scan_paths(
         )
 
     def is_data(file: Path) -> bool:
-        """Files that start with a dot or underscore are others' notes, not data."""
+        """Files that start with a dot or underscore are metadata, not data."""
         hidden = any(part.startswith((".", "_")) for part in file.parts)
         return not hidden and (format is not None or _ending(file) in FORMATS)
 
@@ -51,7 +51,7 @@ def scan_paths(
 
 
 def _require_one_kind(frames: list[pl.LazyFrame], label: str) -> None:
-    """A column may be wider in one file than in another, but not a number here and a string there."""
+    """A column may have a wider type in one file than in another, but not numbers in one file and strings in another."""
     kinds: dict[str, pl.DataType | str] = {}
     for frame in frames:
         for column, dtype in frame.collect_schema().items():
@@ -62,20 +62,20 @@ def _require_one_kind(frames: list[pl.LazyFrame], label: str) -> None:
 
 @contextmanager
 def reading(label: str, format: str | None) -> Iterator[None]:
-    """Turn what Polars says about unreadable data into one line: its own words may quote the data."""
+    """Turn the errors of Polars about unreadable data into one line: its messages may quote the data."""
     try:
         yield
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, UnicodeError):
         kind = f" as {FORMATS[format]}" if format else ""
         raise SourceError(
-            f"{label} could not be read{kind}: it is damaged, cut short, not in UTF-8 or another format"
+            f"{label} could not be read{kind}: it is damaged, truncated, not in UTF-8 or in another format"
         ) from None
 
 
 def _scan_standard_input(columns: list[str], format: str | None) -> pl.LazyFrame:
     if format is None:
         raise InvalidArgument(
-            f"standard input has no ending; say its format (--format): one of {', '.join(FORMATS)}"
+            f"standard input has no ending; pass its format (--format): one of {', '.join(FORMATS)}"
         )
     return _select(io.BytesIO(sys.stdin.buffer.read()), columns, format, "standard input")
 
@@ -103,7 +103,7 @@ def _scan_file(file: Found, columns: list[str], format: str) -> pl.LazyFrame:
             start = opened.read(4)
     except OSError as error:
         raise SourceError(f"{file.label!r} could not be opened: {error.strerror}") from None
-    # Parquet taken for text has a header of a kind: better to say what it is than which columns it lacks.
+    # Parquet read as text seems to have a header: report the format instead of missing columns.
     looks = "Parquet" if start == b"PAR1" else "JSON lines" if start[:1] == b"{" else FORMATS[format]
     if looks != FORMATS[format]:
         raise SourceError(
@@ -122,7 +122,7 @@ def _select(
         frame = _scan(source, format, keys)
         available = frame.collect_schema().names()
     require_columns(columns, available, label, schema_names=format == "parquet")
-    # Each file has categories of its own; strings are the same in all.
+    # Each file has its own categories; strings are the same in all files.
     return frame.select(columns).with_columns((cs.categorical() | cs.enum()).cast(pl.String))
 
 

@@ -1,4 +1,4 @@
-"""Frames and Python collections as sources: whatever speaks Arrow, {user: items}, or (user, items) pairs."""
+"""Frames and Python collections as sources: frames with the Arrow interface, {user: items}, or (user, items) pairs."""
 
 from collections.abc import Iterable, Mapping
 from numbers import Integral
@@ -14,14 +14,14 @@ USER, ITEM = "user", "item"
 
 
 def scan_frame(frame: Any, columns: list[str], label: str) -> pl.LazyFrame:
-    """The columns of a Polars frame, or of any other with the Arrow stream interface."""
+    """The columns of a Polars frame, or of any other frame with the Arrow stream interface."""
     if isinstance(frame, pl.DataFrame | pl.LazyFrame):
         lazy = frame.lazy()
         require_columns(columns, lazy.collect_schema().names(), label)
         return lazy.select(columns)
     kind = type(frame).__module__.partition(".")[0]
     if kind in ("pandas", "duckdb", "_duckdb"):
-        # These convert what they hand over: asking for the needed columns alone saves that for the others.
+        # These frames convert what they export, so only the needed columns are requested.
         require_columns(columns, [str(name) for name in frame.columns], label)
         frame = frame[columns] if kind == "pandas" else frame.select(*columns)
     try:
@@ -40,7 +40,7 @@ def scan_frame(frame: Any, columns: list[str], label: str) -> pl.LazyFrame:
 
 
 def scan_collection(source: Mapping[Any, Iterable[Any]] | Iterable[Any]) -> pl.LazyFrame:
-    """One row for every item of every user; a user who comes twice holds the items of both."""
+    """One row for every item of every user; a user who occurs twice holds the items of both entries."""
     users: list[Any] = []
     sizes: list[int] = []
     items: list[Any] = []
@@ -64,7 +64,7 @@ def _user_and_items(entry: Any) -> tuple[Any, Any]:
 
 
 def column_of(name: str, values: list[Any]) -> pl.Series:
-    """The values as one column of one type; Polars would turn some mixtures into others' values."""
+    """The values as one column of one type; Polars would convert some mixed types to other values."""
     kinds = {_kind(value_type) for value_type in set(map(type, values))} - {type(None)}
     if len(kinds) > 1:
         found = ", ".join(sorted(kind.__name__ for kind in kinds))

@@ -1,4 +1,4 @@
-"""Plain text files as sources: a row per line, and a user per line or per file."""
+"""Plain text files as sources: one row per line, and one user per line or per file."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -15,11 +15,11 @@ BLOCK = 1 << 26
 
 
 def scan_lines(paths: Sequence[str | Path], user_per: Literal["line", "file"]) -> tuple[pl.LazyFrame, str]:
-    """The lines of all files behind `paths` with their users, and what to call them in an error.
+    """The lines of all files in `paths` with their users, and their label in errors.
 
-    A path is a file, a glob, or a folder, whose .txt files at any depth are read. Files are in UTF-8. A file counts once,
-    whichever paths and links lead to it: a line must not be several users, nor a file two. The user of a file is its
-    resolved path.
+    A path is a file, a glob, or a folder, whose .txt files at any depth are read. Files are in UTF-8. A file counts
+    once, even if several paths and links refer to it: a line must not become several users, nor a file two. The user of
+    a file is its resolved path.
     """
     files = find_files(paths, lambda file: file.suffix == ENDING, f"{ENDING} file")
     label = str(paths[0]) if len(paths) == 1 else "the files"
@@ -30,7 +30,7 @@ def scan_lines(paths: Sequence[str | Path], user_per: Literal["line", "file"]) -
 
 
 def _blocks(file: Path) -> Iterator[pl.DataFrame]:
-    """The lines of one file, some millions of characters at a time."""
+    """The lines of one file, in blocks of some million characters."""
     with file.open(encoding="utf-8", newline="\n") as opened:
         while lines := opened.readlines(BLOCK):
             text = pl.Series(TEXT, lines, dtype=pl.String).str.strip_chars_end("\r\n")

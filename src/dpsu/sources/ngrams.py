@@ -1,4 +1,4 @@
-"""n-grams of a corpus as user sets: numbers throughout, spelt out only to be digested or once they are released."""
+"""n-grams of a corpus as user sets: numbers, converted to strings only for digests or after release."""
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -28,9 +28,10 @@ SLICE = 1 << 18
 
 @dataclass(frozen=True, repr=False)
 class Ngrams:
-    """The n-grams of one size: `codes[i]` is the one that begins at word i of the corpus, or NONE.
+    """The n-grams of one size: `codes[i]` is the n-gram that begins at word i of the corpus, or NONE.
 
-    An n-gram longer than a word is the n-gram of all but its last word and that word: `table` holds the pairs.
+    An n-gram of several words is a pair of the n-gram without its last word and this last word; `table` holds the
+    pairs.
     """
 
     size: int
@@ -46,7 +47,7 @@ class Ngrams:
         return self.n_words if self.table is None else len(self.table)
 
     def words_of(self, codes: NDArray[np.int64]) -> NDArray[np.uint32]:
-        """The words of the n-grams with these codes, a row for each."""
+        """The words of the n-grams with these codes, one row each."""
         if self.shorter is None or self.table is None:
             return codes.astype(np.uint32).reshape(-1, 1)
         keys = self.table.keys[codes]
@@ -54,7 +55,7 @@ class Ngrams:
         return np.hstack([before, (keys & LOW_32).astype(np.uint32).reshape(-1, 1)])
 
     def add(self, words: NDArray[np.uint32]) -> NDArray[np.int64]:
-        """The codes of n-grams given by their words, whether the corpus has them or not; their beginnings are known."""
+        """The codes of n-grams given by their words, whether or not the corpus has them; their prefixes are known."""
         if self.shorter is None or self.table is None:
             return words[:, 0].astype(np.int64)
         before = self.shorter.add(words[:, :-1]).astype(np.uint64)
@@ -67,7 +68,7 @@ def unigrams(corpus: Corpus) -> Ngrams:
 
 
 def longer(corpus: Corpus, shorter: Ngrams, kept: Bools | None = None) -> Ngrams:
-    """The n-grams with one word more, within rows; only those whose two parts are `kept`, if that is given."""
+    """The n-grams with one more word, within rows; only those whose two parts are `kept`, if given."""
     chosen = np.ones(len(shorter), np.bool_) if kept is None else kept
     keys, at = pair_up(corpus.starts, corpus.words, shorter.codes, chosen, shorter.size)
     table = KeyTable(int.from_bytes(corpus.digest_key[:8], "little"))
@@ -77,9 +78,9 @@ def longer(corpus: Corpus, shorter: Ngrams, kept: Bools | None = None) -> Ngrams
 
 
 class NgramNames(Names):
-    """What n-grams are called: spelt from the words of the corpus when asked, and never before.
+    """The names of n-grams, built from the words of the corpus only when requested.
 
-    Item i is the n-gram with the code `numbers[i]`, codes counted through all `parts`.
+    Item i is the n-gram with the code `numbers[i]`, where codes are counted through all `parts`.
     """
 
     def __init__(
@@ -99,13 +100,13 @@ class NgramNames(Names):
 
     @property
     def columns(self) -> list[str]:
-        """The one column of n-grams."""
+        """The single column of n-grams."""
         return [self._column]
 
     def decode(
         self, codes: NDArray[np.integer], beside: Mapping[str, NDArray[Any]] | None = None
     ) -> pl.DataFrame:
-        """The n-grams with these codes, their words joined by a space, sorted; `beside` them further columns."""
+        """The n-grams with these codes, their words joined by a space, sorted; `beside` are additional columns."""
         wanted = self.numbers[codes]
         names = np.empty(wanted.size, dtype=object)
         base = 0
@@ -133,7 +134,7 @@ def ngram_sets(corpus: Corpus, parts: Sequence[Ngrams], column: str) -> UserSets
         pairs.append(pairs_of(corpus.row_users, corpus.starts, part.codes, base))
         base += len(part)
     if sum(users.size for users, _ in pairs) > MOST_PAIRS:
-        raise TooLarge("the text has more than 2^31 n-grams; take fewer sizes or a part of the users")
+        raise TooLarge("the text has more than 2^31 n-grams; use fewer sizes or a part of the users")
     digests = np.concatenate([_digests(part, corpus, spelling) for part in parts])
     order = digest_order(digests)
     user_places, item_places = np.arange(len(corpus.user_digests), dtype=np.uint32), places(order)
@@ -145,7 +146,7 @@ def ngram_sets(corpus: Corpus, parts: Sequence[Ngrams], column: str) -> UserSets
 
 
 def _digests(part: Ngrams, corpus: Corpus, spelling: tuple[Offsets, Bytes]) -> Digests:
-    """The digests of all n-grams of one size: those of their names, as on every engine."""
+    """The digests of all n-grams of one size: the digests of their names, as on every engine."""
     if part.size == 1:
         return corpus.vocabulary.digests
 

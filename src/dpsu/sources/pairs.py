@@ -1,4 +1,4 @@
-"""read_sets(): from any source to user sets."""
+"""read_sets(): read any source into user sets."""
 
 import os
 from collections import deque
@@ -32,13 +32,13 @@ from dpsu.sources.frames import ITEM, USER, scan_collection, scan_frame
 
 BATCH_ROWS = 1 << 19
 ENCODERS = 2
-"""So many batches are encoded at a time, each with dictionaries of its own, which are made one in the end."""
+"""Number of batches that are encoded at a time, each with its own dictionaries, which are merged at the end."""
 
 MOST_PAIRS = 2**31 - 1
 
 
 class UserColumns:
-    """What is seen of the user columns while batches are read: some rows, and how many rows there are."""
+    """A sample of the user columns while batches are read, and the number of rows."""
 
     def __init__(self, columns: list[str]) -> None:
         self._columns = columns
@@ -46,13 +46,13 @@ class UserColumns:
         self.rows = 0
 
     def see(self, batch: pl.DataFrame) -> None:
-        """Count the rows of a batch, and keep some of the first one."""
+        """Count the rows of a batch, and keep some rows of the first batch."""
         if not self.rows:
             self._sample = batch.select(self._columns).head(SAMPLE_ROWS)
         self.rows += batch.height
 
     def notes(self, users: KeyEncoder) -> tuple[str, ...]:
-        """What the curator should know about these columns."""
+        """The notes for the curator about these columns."""
         one_row_each = len(users) == self.rows > 1
         return notes_on(self._sample, one_row_each=one_row_each, counts_up=one_row_each and users.counts_up())
 
@@ -67,13 +67,13 @@ def read_sets(
     drop_nulls: bool = False,
     format: str | None = None,
 ) -> UserSets:
-    """The sets of all users in `source`; a pair that comes twice counts once.
+    """The sets of all users in `source`; a pair that occurs twice counts once.
 
-    `source` is a path, a glob or a list of them (Parquet, CSV, TSV, JSON lines; a folder; "-" with `format`
-    for standard input), a frame with the Arrow stream interface, a mapping {user: items} or an iterable of
-    (user, items). `user` and `item` name the columns, several for a composite key; collections of Python
-    values have none, and their items come back as the column "item". CSV and TSV have no types: their values
-    are read as strings, so that "007" stays what it is, and an empty field is null.
+    `source` is a path, a glob or a list of them (Parquet, CSV, TSV, JSON lines; a folder; "-" with `format` for
+    standard input), a frame with the Arrow stream interface, a mapping {user: items} or an iterable of (user, items).
+    `user` and `item` name the columns, several for a composite key. Collections of Python values have no columns, and
+    their items are returned as the column "item". CSV and TSV have no types: their values are read as strings, so that
+    "007" stays "007", and an empty field is null.
     """
     frame, label, user_columns, item_columns = scan_source(source, user, item, format)
     schema = frame.collect_schema()
@@ -89,7 +89,7 @@ def read_sets(
 def _encode(
     batches: Iterator[pl.DataFrame], encoders: list[PairEncoder], label: str, seen: UserColumns
 ) -> None:
-    """Deal the batches to the encoders, each to the first that is free."""
+    """Distribute the batches to the encoders; each goes to the first free encoder."""
     free: SimpleQueue[PairEncoder] = SimpleQueue()
     for encoder in encoders:
         free.put(encoder)
@@ -109,7 +109,7 @@ def _encode(
             if seen.rows > MOST_PAIRS:
                 raise TooLarge(f"{label} has more than 2^31 rows; the Spark engine takes data of that size")
             running.append(pool.submit(encode, batch))
-            if len(running) > len(encoders):  # batches that wait are memory
+            if len(running) > len(encoders):  # waiting batches use memory
                 running.popleft().result()
         for last in running:
             last.result()
@@ -118,7 +118,7 @@ def _encode(
 def scan_source(
     source: Any, user: ColumnNames | None, item: ColumnNames | None, format: str | None
 ) -> tuple[pl.LazyFrame, str, list[str], list[str]]:
-    """The needed columns of the source, what errors call it, and the columns of a user and of an item."""
+    """The needed columns of the source, its label in errors, and the columns of a user and of an item."""
     paths = _paths(source)
     if format is not None and not paths:
         raise InvalidArgument("format= is for files and standard input; this source is neither")
@@ -143,7 +143,7 @@ def scan_source(
 
 
 def _paths(source: Any) -> list[str]:
-    """The paths that the source consists of, or none if it is something else."""
+    """The paths of the source, or none if it is something else."""
     if isinstance(source, str | os.PathLike):
         return [os.fspath(source)]
     if isinstance(source, list | tuple) and all(isinstance(entry, str | os.PathLike) for entry in source):
@@ -152,7 +152,7 @@ def _paths(source: Any) -> list[str]:
 
 
 def read_batches(frame: pl.LazyFrame, label: str) -> Iterator[pl.DataFrame]:
-    """The frame in batches, in no particular order; its rows are never in memory all at once."""
+    """The frame in batches, in any order; its rows are never all in memory at once."""
     batches = frame.collect_batches(chunk_size=BATCH_ROWS, maintain_order=False)
     while True:
         with reading(label, None):
@@ -164,7 +164,7 @@ def read_batches(frame: pl.LazyFrame, label: str) -> Iterator[pl.DataFrame]:
 
 @dataclass(frozen=True)
 class _Keys:
-    """All users, or all items, in the order of their digests; `places` has for every encoder where its codes stand there."""
+    """All users, or all items, in the order of their digests; `places` has the positions of each encoder's codes."""
 
     digests: Digests
     order: NDArray[np.int64]
@@ -172,7 +172,7 @@ class _Keys:
 
 
 def _unite(encoders: list[KeyEncoder]) -> _Keys:
-    """Make all keys those of the first encoder; the others go, for dictionaries are memory."""
+    """Merge all keys into those of the first encoder, and drop the others to save memory."""
     first = encoders[0]
     codes = [first.absorb(encoders.pop(1)) for _ in encoders[1:]]
     digests = first.digests()
@@ -182,7 +182,7 @@ def _unite(encoders: list[KeyEncoder]) -> _Keys:
 
 
 def _assemble(encoders: list[PairEncoder], seen: UserColumns) -> UserSets:
-    """Sort the pairs into rows, by the digests of their users and items; `encoders` is emptied to spare memory."""
+    """Sort the pairs into rows, by the digests of their users and items; `encoders` is emptied to save memory."""
     pairs = [encoder.pairs for encoder in encoders]
     user_names, item_names = [encoder.users for encoder in encoders], [encoder.items for encoder in encoders]
     encoders.clear()

@@ -1,4 +1,4 @@
-"""The files behind paths: each file once, however many paths, globs, folders and links lead to it."""
+"""The files of paths: each file once, even if several paths, globs, folders and links refer to it."""
 
 import glob
 from collections.abc import Callable, Iterable, Iterator
@@ -10,9 +10,9 @@ from dpsu.errors import SourceError
 
 @dataclass(frozen=True)
 class Found:
-    """A file as it was found. `label` is what errors call it.
+    """A file and its `label` in errors.
 
-    `keys` are the `key=value` parts of its path below a folder that was given.
+    `keys` are the `key=value` parts of its path below the given folder.
     """
 
     path: Path
@@ -21,9 +21,9 @@ class Found:
 
     @property
     def identity(self) -> tuple[object, ...]:
-        """Equal for all names of one file. Its keys belong to it: they are columns of what is read."""
+        """Equal for all names of one file. The keys are part of it, because they become columns."""
         status = self.path.stat()
-        # Some file systems number no files.
+        # Some file systems have no file numbers.
         file = (status.st_dev, status.st_ino) if status.st_ino else (self.path.resolve(),)
         return (*file, self.keys)
 
@@ -31,10 +31,10 @@ class Found:
 def find_files(
     paths: Iterable[str | Path], wanted: Callable[[Path], bool], none_in_folder: str
 ) -> list[Found]:
-    """The files that `paths` name: files, globs, and folders, whose `wanted` files at any depth count.
+    """The files in `paths`: files, globs, and folders, whose `wanted` files at any depth count.
 
-    A wanted file is judged by its path relative to the folder. A folder without one is refused; `none_in_folder` says
-    what it lacks.
+    `wanted` gets the path relative to the folder. A folder without a wanted file is refused; `none_in_folder` says what
+    is missing.
     """
     files: dict[tuple[object, ...], Found] = {}
     for path in dict.fromkeys(map(str, paths)):

@@ -1,4 +1,4 @@
-"""What a caller points at: the data, its columns, and how text becomes items."""
+"""The description of the data: its columns, and how text becomes items."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,15 +8,15 @@ from dpsu.sources.columns import ColumnNames, key_columns
 from dpsu.sources.corpus import TextRule, Tokenizer, UserPer, text_rule
 
 FORMS = {"line": "lines", "file": "files"}
-"""What `user_per` is called in a statement."""
+"""The name of `user_per` in a statement."""
 
 
 @dataclass(frozen=True, repr=False)
 class Source:
-    """The arguments that describe data, checked before any of it is read.
+    """The arguments that describe data, checked before any data is read.
 
     `data` is a path, glob, list of paths, frame or collection. `text` is the rule that makes items from text, or None
-    where the column `item` holds them.
+    if the column `item` contains them.
     """
 
     data: Any
@@ -40,7 +40,7 @@ class Source:
         drop_nulls: bool = False,
         format: str | None = None,
     ) -> "Source":
-        """The source that the flat arguments of a public function describe."""
+        """The source for the keyword arguments of a public function."""
         rule = text_rule(text, item=item, ngrams=ngrams, tokenizer=tokenizer, user_per=user_per)
         return cls(data, user, item, rule, drop_nulls, format)
 
@@ -48,7 +48,7 @@ class Source:
         return "Source(<private>)"
 
     def described(self) -> dict[str, Any]:
-        """What the statement says of the data: which columns name users and items, or how text becomes items."""
+        """The description of the data in the statement: the columns of users and items, or how text becomes items."""
         described: dict[str, Any] = {"form": self.form}
         if described["form"] == "columns":
             described["user"] = key_columns(self.user, "user")
@@ -62,7 +62,7 @@ class Source:
 
     @property
     def form(self) -> str:
-        """Where users and items stand: in columns, in a collection of Python values, or in lines or files of text."""
+        """Where users and items are: in columns, in a collection of Python values, or in lines or files of text."""
         if self.text is not None and self.text.user_per is not None:
             return FORMS[self.text.user_per]
         text_column = self.text is not None and self.text.column is not None
@@ -71,7 +71,7 @@ class Source:
 
 
 def _tokenizer_name(tokenizer: Tokenizer) -> dict[str, str]:
-    """How the statement names a tokenizer: a rule, a regular expression, or a function of the caller's."""
+    """The description of a tokenizer in the statement: a rule, a regular expression, or a function of the caller."""
     if callable(tokenizer):
         name = getattr(tokenizer, "__qualname__", type(tokenizer).__qualname__)
         return {"kind": "function", "name": str(name)}

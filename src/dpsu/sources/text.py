@@ -1,4 +1,4 @@
-"""From text to user sets: words and n-grams of all users."""
+"""Read text into user sets: words and n-grams of all users."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ def read_text(
     drop_nulls: bool = False,
     format: str | None = None,
 ) -> UserSets:
-    """The sets of all users' n-grams in a source of text."""
+    """The sets of all users' n-grams in a text source."""
     corpus = read_corpus(source, rule, user=user, stream=stream, drop_nulls=drop_nulls, format=format)
     parts = [unigrams(corpus)]
     while parts[-1].size < rule.sizes[-1]:

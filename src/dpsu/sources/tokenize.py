@@ -1,7 +1,7 @@
-"""Text to words: what is a word, as tables over all characters and one compiled loop over UTF-8 bytes.
+"""Split text into words, with tables over all characters and one compiled loop over UTF-8 bytes.
 
-The rule `words`: NFC, lower case, URLs removed; a word is a letter or digit of any script and the letters, marks and
-digits that follow it. The rule `whitespace`: NFC; a word is what stands between white space.
+The rule `words`: NFC, lower case, URLs removed; a word starts with a letter or digit of any script and continues with
+letters, marks and digits. The rule `whitespace`: NFC; words are separated by white space.
 """
 
 import re
@@ -27,7 +27,7 @@ IDEOGRAPHS_AND_SYLLABLES = (
     range(0xAC00, 0xD7A4),
     range(0x20000, 0x2F800),
 )
-"""Long ranges without case that NFC leaves alone."""
+"""Long ranges without case that NFC does not change."""
 
 URL = r"https?://\S+"
 
@@ -42,7 +42,7 @@ class WordRule:
     removes_urls: bool
 
     def normalise(self, text: str) -> str:
-        """The text in NFC, and in lower case if the rule says so: what `unsettled` rows need before they are split."""
+        """The text in NFC, and in lower case if the rule requires it; `unsettled` rows need this before they are split."""
         normal = unicodedata.normalize("NFC", text)
         return unicodedata.normalize("NFC", normal.lower()) if self.lowers else normal
 
@@ -52,14 +52,14 @@ class WordRule:
         return _pattern(self.lowers)
 
     def split(self, text: str) -> list[str]:
-        """The words of one text, one after the other; for many texts see `split_rows`."""
+        """The words of one text, in order; for many texts see `split_rows`."""
         normal = self.normalise(text)
         return self.pattern.findall(re.sub(URL, " ", normal) if self.removes_urls else normal)
 
 
 @cache
 def word_rule(name: str) -> WordRule:
-    """The rule of that name: "words" or "whitespace"."""
+    """The rule of this name: "words" or "whitespace"."""
     classes = _classes()
     if name == "words":
         return WordRule(classes, _lower(), lowers=True, removes_urls=True)
@@ -69,9 +69,9 @@ def word_rule(name: str) -> WordRule:
 
 @cache
 def unsettled() -> NDArray[np.bool_]:
-    """Characters that NFC may change or compose, or whose lower case is not one character of its own.
+    """Characters that NFC may change or compose, or whose lower case is not a single fixed character.
 
-    The last are İ, which becomes two, and Σ, which looks at its neighbours.
+    The latter are İ, which becomes two characters, and Σ, whose lower case depends on its neighbours.
     """
     marked = np.zeros(CHARACTERS, np.bool_)
     codes, characters = _cased_or_composed()
@@ -113,7 +113,7 @@ def _lower() -> NDArray[np.int32]:
 
 @cache
 def _cased_or_composed() -> tuple[NDArray[np.int64], list[str]]:
-    """The characters outside of the long ranges without case and composition."""
+    """The characters outside the long ranges without case and composition."""
     chosen = np.ones(LAST_ASSIGNED, np.bool_)
     for plain in IDEOGRAPHS_AND_SYLLABLES:
         chosen[plain.start : plain.stop] = False
@@ -130,6 +130,6 @@ def _pattern(words: bool) -> "re.Pattern[str]":
 
 
 def _ranges(members: NDArray[np.bool_]) -> str:
-    """The members as the inside of a character class."""
+    """The members in the syntax of a character class."""
     edges = np.flatnonzero(np.diff(members.astype(np.int8), prepend=0, append=0))
     return "".join(f"{chr(first)}-{chr(after - 1)}" for first, after in edges.reshape(-1, 2))

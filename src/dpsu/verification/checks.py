@@ -1,4 +1,4 @@
-"""What every check of a statement is made of, and how its numbers are read."""
+"""The building blocks of all checks: reading the numbers of a statement, and the result of a check."""
 
 import sys
 from collections.abc import Collection, Mapping
@@ -13,18 +13,18 @@ Fields = Mapping[str, Any]
 """A JSON object as data."""
 
 ROUNDING = 2.0**-45
-"""Relative, for numbers that follow from others and are rounded to a double."""
+"""Relative tolerance for numbers that follow from others and are rounded to a double."""
 
 INFORMED = 1e-9
-"""Relative, for numbers that only inform: they went through some more operations of floats."""
+"""Relative tolerance for informative numbers, which are the result of several floating-point operations."""
 
 MOST_ITEMS, MOST_PASSES = 10**6, 1000
-"""The largest values that the program takes."""
+"""The largest values that the program accepts."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was checked, and what was found."""
+    """One check and its result."""
 
     name: str
     ok: bool
@@ -33,7 +33,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Stated:
-    """One mechanism as a statement describes it, with the privacy that it must keep by itself."""
+    """One mechanism as a statement describes it, with the privacy that it must have by itself."""
 
     algorithm: str
     calibration: str
@@ -46,14 +46,14 @@ class Stated:
 
 @dataclass(frozen=True)
 class Counts:
-    """Counts beside a mechanism: their shift, and whether they are paid apart, with an epsilon and a delta of their own."""
+    """Counts next to a mechanism: their shift, and whether they have a separate epsilon and delta."""
 
     shift: Interval = field(default_factory=lambda: exact(0))
     apart: bool = False
 
 
 def is_number(value: Any) -> TypeGuard[float]:
-    """Whether this is a number in the range of doubles; truth values, infinities and NaN are not."""
+    """Whether this is a number in the range of doubles; booleans, infinities and NaN are not."""
     real = isinstance(value, int | float) and not isinstance(value, bool)
     return real and abs(value) <= sys.float_info.max
 
@@ -64,26 +64,26 @@ def is_whole(value: Any, most: int = MOST_ITEMS) -> bool:
 
 
 def number(value: Any) -> Interval:
-    """A number of a statement as itself; what is none is refused."""
+    """A number of a statement as an exact interval; anything else is refused."""
     if not is_number(value):
         raise ValueError(f"{value!r} is not a finite number")
     return exact(value)
 
 
 def positive(value: Any) -> Interval:
-    """A number above zero: noise of a negative scale would turn every bound around."""
+    """A number above zero: noise with a negative scale would reverse every bound."""
     if not (is_number(value) and value > 0):
         raise ValueError(f"{value!r} is not a finite number above 0")
     return exact(value)
 
 
 def chance(value: Any) -> Interval:
-    """A number from 0 to 1: a negative chance would pay for another."""
+    """A number from 0 to 1: a negative probability would offset another one."""
     return within(value, 0, 1)
 
 
 def within(value: Any, least: float, most: float) -> Interval:
-    """A number in a range, its ends included."""
+    """A number in a closed range."""
     if not (is_number(value) and least <= value <= most):
         raise ValueError(f"{value!r} is not a number from {least:g} to {most:g}")
     return exact(value)
@@ -97,7 +97,7 @@ def whole(value: Any, most: int = MOST_ITEMS) -> int:
 
 
 def only(value: Any, names: Collection[str], where: str, optional: Collection[str] = ()) -> Fields:
-    """A JSON object with all of these keys and no others but the optional ones."""
+    """A JSON object with all of these keys and no others except the optional ones."""
     if not isinstance(value, Mapping):
         raise ValueError(f"{where} is not an object")
     missing, unknown = {*names} - {*value}, {*value} - {*names} - {*optional}
@@ -116,7 +116,7 @@ def listed(value: Any, where: str, most: int, least: int = 1) -> list[Any]:
 
 
 def close(found: Interval, expected: Interval, tolerance: float = ROUNDING) -> bool:
-    """Whether two numbers that are not zero agree, relatively."""
+    """Whether two nonzero numbers agree up to a relative tolerance."""
     return at_most(abs(found / expected - 1), tolerance)
 
 

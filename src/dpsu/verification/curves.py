@@ -7,13 +7,13 @@ from dpsu.verification.intervals import Interval, at_most, chance_of_any, exact,
 from dpsu.verification.policies import ORDERED, OWN, UNIT, curve_walk
 
 NOISE = {"exact": "truncated laplace", "paper": "laplace"}
-"""The noise of either calibration."""
+"""The noise of each calibration."""
 
 
 def no_budget(stated: Stated, counts: Counts) -> Check:
-    """Without Gaussian noise a release composes by its epsilon and delta, and must not offer a pair that is less."""
+    """Without Gaussian noise a release composes by its epsilon and delta, and must not state a smaller pair."""
     if high(counts.shift) > 0 and not counts.apart:
-        raise ValueError("counts need a part of epsilon and delta here")
+        raise ValueError("counts need a separate part of epsilon and delta here")
     return Check("budget", stated.budget is None, "none: it composes by its epsilon and delta")
 
 
@@ -29,7 +29,7 @@ def curve(stated: Stated, counts: Counts) -> list[Check]:
         checks += curve_walk(stated)
     if parameters["noise"] == "laplace":
         new = largest(lambda first, last: _laplace_new(stated, growth, first, last), stated.max_items)
-        told = f"new items come out with {mp.nstr(high(new), 6)} at most"
+        told = f"new items are released with probability at most {mp.nstr(high(new), 6)}"
         return [*checks, Check("promise", at_most(new, stated.delta), told)]
     kappa = positive(parameters["kappa"])
     middle = iv.log(1 + 1 / (2 * kappa)) / growth
@@ -42,7 +42,7 @@ def curve(stated: Stated, counts: Counts) -> list[Check]:
 
 
 def _laplace_new(stated: Stated, epsilon: Interval, first: int, last: int) -> Interval:
-    """The chance that one of `last` new items comes out if each gets what `first` of them can."""
+    """The probability that one of `last` new items is released if each gets the largest weight of `first` items."""
     parameters = stated.parameters
     symmetric = stated.algorithm != ORDERED and (stated.algorithm != OWN or parameters["symmetric"])
     weight = 1 / exact(first) if symmetric else exact(1)

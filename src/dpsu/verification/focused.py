@@ -40,14 +40,14 @@ CONSTANTS = ("rounds", "growth", "split", "delta_growth", "warmup", "boost", "wi
 NAMES = ("noise", "sigma", "threshold", *CONSTANTS, "shares", "thresholds", "capped_at", "last_deal")
 
 SUMS = 2.0**-42
-"""Relative; more than what the program's sum of shares can err in floats."""
+"""Relative tolerance, above the floating-point error of the program's sum of shares."""
 
 PLACED = 1e-6
-"""How exactly the cap must lie in its place, relatively: its place only informs, the cap itself is proved."""
+"""Relative tolerance of the position of the cap, which only informs; the cap itself is proved."""
 
 
 def focused(stated: Stated) -> Part:
-    """All rounds are one Gaussian sum for what others hold too; new items must not cross the boundary."""
+    """All rounds together are one Gaussian sum for shared items; new items must not cross the boundary."""
     parameters, items = stated.parameters, stated.max_items
     new = budget_covers(only(stated.budget, ("mu", "delta_new"), "the budget"))[1]
     return Part(
@@ -59,7 +59,7 @@ def focused(stated: Stated) -> Part:
 
 
 def split_of(parameters: Fields) -> float:
-    """The part of delta that pays for noise."""
+    """The part of delta for the noise."""
     split: float = parameters["split"]
     if not 0 < low(number(split)) < 1:
         raise ValueError(f"split {split!r} does not lie between 0 and 1")
@@ -67,7 +67,7 @@ def split_of(parameters: Fields) -> float:
 
 
 def informed(parameters: Fields, items: int, new: float) -> list[Check]:
-    """The constants of the focus lie in their ranges, and what follows from them is as they say."""
+    """The constants of the focus are in their ranges, and the numbers derived from them agree."""
     rounds = whole(parameters["rounds"], MOST_ROUNDS)
     shares, thresholds = (listed(parameters[name], name, rounds, rounds) for name in ("shares", "thresholds"))
     growth = positive(parameters["growth"])
@@ -83,22 +83,22 @@ def informed(parameters: Fields, items: int, new: float) -> list[Check]:
     )
     return [
         Check("shares", growing, f"of {rounds} rounds grow by {parameters['growth']}"),
-        Check("threshold", parameters["threshold"] == thresholds[-1], "is that of the last round"),
-        Check("cap", _cap_in_place(parameters, items, new), "lies where the constants put it"),
+        Check("threshold", parameters["threshold"] == thresholds[-1], "equals that of the last round"),
+        Check("cap", _cap_in_place(parameters, items, new), "agrees with the constants"),
     ]
 
 
 def _even(parameters: Fields) -> list[bool]:
-    """Which rounds are even: those before which less than `warmup` of the budget was given."""
+    """Which rounds are even: those that start when less than `warmup` of the budget is spent."""
     given = list(accumulate(positive(share) for share in parameters["shares"]))
     warmup = number(parameters["warmup"])
     if any(at_most(abs(before - warmup), low(before * exact(SUMS))) for before in given[:-1]):
-        raise ValueError("a sum of shares is too close to warmup to tell which rounds are even")
+        raise ValueError("a sum of shares is too close to warmup to decide which rounds are even")
     return [True, *(high(before) < low(warmup) for before in given[:-1])]
 
 
 def _cap_in_place(parameters: Fields, items: int, new: float) -> bool:
-    """Whether `capped_at` lies between the lowest and the highest boundary of the last round where `cap` says, in floats."""
+    """Whether `capped_at` is at the position `cap` between the lowest and highest boundary of the last round, in floats."""
     shares, even = np.array(parameters["shares"], np.float64), np.array(_even(parameters))
     warm, rest = float(shares[even].sum()), float(shares[~even].sum())
     noise = parameters["sigma"] * float(np.sqrt(shares.sum()))
@@ -113,12 +113,12 @@ def _cap_in_place(parameters: Fields, items: int, new: float) -> bool:
 
 
 def focused_new(parameters: Fields, items: int, limit: float) -> bool:
-    """Whether t new items of one user cross the boundary of some round with a chance of at most `limit`, for all t.
+    """Whether t new items of one user cross the boundary of some round with probability at most `limit`, for all t.
 
-    In a round that is even they get at most 1/sqrt(t) each, in a focused one at most the cap of sets of t items, and the
-    noise of a round has the variance sigma^2 times its share. So it is enough that round r is crossed with a chance of at
-    most K p_t deal_r, p_t being what each of t items may add to the limit. In the last round the cap itself sees to that,
-    unless it is an even share; the other rounds are checked (docs/focused-gaussian.md).
+    In an even round they get at most 1/sqrt(t) each, in a focused round at most the cap of sets of t items. The noise
+    of a round has the variance sigma^2 times its share. So it is enough that round r is crossed with probability at
+    most K p_t deal_r, where p_t is what each of t items may add to the limit. In the last round the cap itself
+    guarantees this, unless it is an even share. The other rounds are checked (docs/focused-gaussian.md).
     """
     shares, sigma = [positive(share) for share in parameters["shares"]], positive(parameters["sigma"])
     spent = list(accumulate(shares))
@@ -144,7 +144,7 @@ def focused_new(parameters: Fields, items: int, limit: float) -> bool:
         return False
 
     def cap(t: int) -> Interval:
-        """The cap of sets of t items, but for rounding: what is left below `capped_at`, or an even share."""
+        """The cap of sets of t items, up to rounding: the rest below `capped_at`, or an even share."""
         if all(even):
             return equal_weight(t)
         rest = capped_at - warm[-1] * equal_weight(t) - noise[-1] * quantile_below(allowed(t) * last_deal)

@@ -1,4 +1,4 @@
-"""The Gaussian family: what one mechanism spends, and whether (epsilon, delta) follows from it."""
+"""The Gaussian family: the budget of one mechanism, and whether (epsilon, delta) follows from it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,18 +23,18 @@ from dpsu.verification.intervals import (
 MOST_BOXES = 100_000
 
 DEALT = 1 + 1e-6
-"""How exactly the parts of delta are kept: they only inform, since the promise is checked against the whole."""
+"""Tolerance for the parts of delta, which only inform: the promise is checked against the whole delta."""
 
 Weight = Callable[[int], Interval]
-"""The most that each of t new items can get from one user."""
+"""The largest weight that each of t new items can get from one user."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """What one Gaussian mechanism spends: its shift, the chance of new items, and whether both fit into one delta.
+    """The budget of one Gaussian mechanism: its shift, the probability of new items, and whether both fit into one delta.
 
-    `noise_part` is the part of delta that pays for noise, where a mechanism divides it. `told` are checks of numbers that
-    follow from others; unless they pass, nothing else is looked at.
+    `noise_part` is the part of delta for the noise, if the mechanism divides delta. `told` are checks of numbers that
+    follow from others; if one fails, no other check is made.
     """
 
     mu: Interval
@@ -45,7 +45,7 @@ class Part:
 
 
 def gaussian(part: Callable[[Stated], Part], stated: Stated, counts: Counts) -> list[Check]:
-    """The budget is what mechanism and counts spend, and (epsilon, delta) follows from it, or from both sides at once."""
+    """The budget covers mechanism and counts, and (epsilon, delta) follows from it or from the joint bound."""
     if stated.parameters["noise"] != "gaussian":
         raise ValueError(f"the noise {stated.parameters['noise']!r} is not that of {stated.algorithm}")
     spent, budget = part(stated), only(stated.budget, ("mu", "delta_new"), "the budget")
@@ -67,7 +67,7 @@ def gaussian(part: Callable[[Stated], Part], stated: Stated, counts: Counts) -> 
         Check(
             "new items",
             spent.new(low(most_new)),
-            f"come out with a chance of at most {budget['delta_new']:.6g}",
+            f"are released with probability at most {budget['delta_new']:.6g}",
         ),
         Check("promise", bool(follows), "delta at epsilon {} is at most {}".format(*promised)),
         *_dealt(spent, stated, apart, most_new),
@@ -75,7 +75,7 @@ def gaussian(part: Callable[[Stated], Part], stated: Stated, counts: Counts) -> 
 
 
 def _dealt(spent: Part, stated: Stated, apart: Interval, new: Interval) -> list[Check]:
-    """The stated calibration divides delta in the stated way between noise and new items."""
+    """The parts of delta for noise and new items are those of the stated calibration."""
     part = spent.noise_part
     if part is None:
         if stated.calibration == "exact":
@@ -87,17 +87,17 @@ def _dealt(spent: Part, stated: Stated, apart: Interval, new: Interval) -> list[
 
 
 def budget_covers(budget: Fields) -> tuple[Interval, Interval]:
-    """The most that a mechanism spends whose budget was checked: its pair, but for the rounding of both numbers."""
+    """An upper bound on the spending of a mechanism whose budget was checked: its pair, with a margin for rounding."""
     return positive(budget["mu"]) * (1 + exact(ROUNDING)), chance(budget["delta_new"]) * (1 + exact(ROUNDING))
 
 
 def equal_weight(t: int) -> Interval:
-    """What each of t new items gets of one budget, all being equal."""
+    """The weight of each of t new items if they divide one budget equally."""
     return 1 / iv.sqrt(exact(t))
 
 
 def new_chance(sigma: Interval, threshold: Interval, items: int, weight: Weight) -> Interval:
-    """The chance that one of a user's new items comes out, for the worst number of them."""
+    """The probability that one of a user's new items is released, for the worst number of them."""
     return largest(
         lambda first, last: chance_of_any(last * item_loss(weight(first), sigma, threshold)), items
     )
@@ -106,7 +106,7 @@ def new_chance(sigma: Interval, threshold: Interval, items: int, weight: Weight)
 def one_sum(
     stated: Stated, spending: str, slack: Interval | None = None, told: tuple[Check, ...] = ()
 ) -> Part:
-    """One Gaussian sum per item, whose sensitivity exceeds 1 by `slack` at most."""
+    """One Gaussian sum per item, whose sensitivity is at most 1 + `slack`."""
     parameters, items, slack = stated.parameters, stated.max_items, exact(0) if slack is None else slack
     sigma = positive(parameters["sigma"]) / (1 + slack)
     threshold = number(parameters["threshold"]) / (1 + slack)
@@ -135,8 +135,8 @@ def _jointly(
 ) -> bool:
     """Whether delta holds for every number a of new items and every part q of the budget that they can take.
 
-    A box of both is bounded by the most new items with the most weight and the largest shift of the others; boxes that
-    are not settled are cut (docs/calibration.md has the formula).
+    A box of both is bounded by the largest number of new items with the largest weight and the largest shift of the
+    others. Boxes that are not decided are divided (docs/calibration.md has the formula).
     """
     if not at_most(delta_gaussian(exact(epsilon), 1 / sigma), delta):
         return False
@@ -172,7 +172,7 @@ def _jointly(
 
 
 def _unequal_loss(norm: Interval, sigma: Interval, threshold: Interval, items: int) -> Interval:
-    """A bound of the loss of at most `items` new items, however unequally a budget of this norm is divided.
+    """A bound on the loss of at most `items` new items, for any division of a budget of this norm.
 
     The loss is convex in the weight w, so on [c, 1] of the norm it lies below its chord, and w - c <= w^2/(4 c), while
     the squares sum to 1.

@@ -1,7 +1,7 @@
-"""Interval arithmetic for `dpsu verify`: every value is enclosed between two numbers, every bound is proved.
+"""Interval arithmetic for `dpsu verify`: every value is enclosed in an interval, and every bound is proved.
 
-Nothing here is shared with the calibration in `dpsu.privacy`: a slip there cannot hide here. Numbers are mpmath's
-intervals; the tail of the normal distribution, which mpmath does not enclose, is enclosed below.
+This module shares no code with the calibration in `dpsu.privacy`, so it does not repeat an error made there. Numbers
+are mpmath's intervals. mpmath has no interval version of the normal tail; it is defined below.
 """
 
 import math
@@ -15,24 +15,24 @@ from mpmath import iv, mp
 from scipy import special
 
 Interval = Any
-"""An interval of mpmath."""
+"""An mpmath interval."""
 
 GUARD = 16
-"""So many last bits of mpmath's erfc are not trusted."""
+"""Number of last bits of mpmath's erfc that are not trusted."""
 
 SLICES, GRID, FLOATS = 128, 1.01, 1e-9
-"""Of the chance to exceed in two rounds at once: how finely it is cut, on which levels, and the margin for rounding."""
+"""For the probability to exceed in two rounds: the number of slices, the ratio of levels, the margin for rounding."""
 
 SMALLEST_CHANCE = 1e-300
-"""Below this the quantiles in floats lose their digits."""
+"""Below this the quantiles in floats lose digits."""
 
 
 @contextmanager
 def precision_for(epsilon: float, delta: float) -> Iterator[None]:
-    """Enough bits that the digits of `delta` survive every cancellation below.
+    """Use enough bits that the digits of `delta` survive every cancellation below.
 
-    A small epsilon makes the two terms of `delta_gaussian` agree in about as many bits as it has zeros. A large one costs
-    no bits: tails are enclosed relative to their size, so that their product with e^epsilon keeps its digits.
+    With a small epsilon, the two terms of `delta_gaussian` agree in about -log2(epsilon) bits. A large epsilon costs no
+    bits: tails are enclosed relative to their size, so their product with e^epsilon keeps its digits.
     """
     before = iv.prec, mp.prec
     small = max(0.0, -math.log2(epsilon))
@@ -44,7 +44,7 @@ def precision_for(epsilon: float, delta: float) -> Iterator[None]:
 
 
 def exact(value: float) -> Interval:
-    """A float or whole number as itself."""
+    """A float or integer as an exact interval."""
     return iv.mpf(value)
 
 
@@ -59,15 +59,15 @@ def high(x: Interval) -> Any:
 
 
 def at_most(x: Interval, limit: float) -> bool:
-    """Whether all of the interval lies at or below the limit."""
+    """Whether the whole interval is at or below the limit."""
     return bool(high(x) <= limit)
 
 
 def tail(z: Interval) -> Interval:
-    """P(N(0, 1) > z), which falls with z as fast as the density, at most: that at the lower end, or else 0.4."""
+    """P(N(0, 1) > z). Its slope is at most the density, which is bounded by that at the lower end or by 0.4."""
     start, width = low(z), iv.mpf(high(z)) - iv.mpf(low(z))
     at_low = mp.erfc(start / mp.sqrt(2)) / 2
-    # The root of 2 is rounded, which moves the argument by less than 2^-prec of itself.
+    # sqrt(2) is rounded, which changes the argument by less than 2^-prec of itself.
     error = at_low * mp.ldexp(1 + start * start, GUARD - mp.prec)
     density = iv.exp(-(iv.mpf(start) ** 2) / 2) if start > 0 else iv.mpf(1)
     drop = iv.mpf("0.4") * density * width
@@ -83,7 +83,7 @@ def delta_gaussian(epsilon: Interval, mu: Interval) -> Interval:
 
 
 def item_loss(weight: Interval, sigma: Interval, threshold: Interval) -> Interval:
-    """-ln P(weight + noise <= threshold): what an item of this weight alone adds to the loss of staying in."""
+    """-ln P(weight + noise <= threshold): what one item of this weight adds to the loss of not being released."""
     chance = tail((threshold - weight) / sigma)
     return -iv.log(1 - chance) if high(chance) < 1 else iv.mpf([0, mp.inf])
 
@@ -94,7 +94,8 @@ def chance_of_any(loss: Interval) -> Interval:
 
 
 def divergence(epsilon: Interval, loss: Interval, mu: Interval) -> Any:
-    """An upper bound of delta if new items stay in with e^-loss and shared ones shift by mu; it rises with both."""
+    """An upper bound on delta if no new item is released with probability e^-loss and shared ones shift by mu; it
+    increases with both."""
     stays = iv.exp(-loss)
     own = 1 - stays + stays * delta_gaussian(epsilon + loss, mu)
     return max(high(own), high(delta_gaussian(epsilon - loss, mu)))
@@ -103,7 +104,7 @@ def divergence(epsilon: Interval, loss: Interval, mu: Interval) -> Any:
 def largest(bound: Callable[[int, int], Interval], most: int) -> Interval:
     """The largest bound(t, t) over t = 1 .. most, as an interval; bound(first, last) must cover all t between.
 
-    Ranges that cannot hold it are dropped, the others halved until single numbers are left.
+    Ranges that cannot contain it are dropped, and the others are halved until they are single numbers.
     """
     ranges, best = _ranges(most), mp.mpf(0)
     top = mp.mpf(0)
@@ -121,7 +122,7 @@ def largest(bound: Callable[[int, int], Interval], most: int) -> Interval:
 
 
 def holds_up_to(most: int, holds: Callable[[int, int], bool]) -> bool:
-    """Whether every t = 1 .. most passes; holds(first, last) proves it for all t between, or cannot tell."""
+    """Whether every t = 1 .. most passes; holds(first, last) is true only if it is proved for all t between."""
     ranges = _ranges(most)
     while ranges:
         first, last = ranges.pop()
@@ -134,28 +135,29 @@ def holds_up_to(most: int, holds: Callable[[int, int], bool]) -> bool:
 
 
 def _ranges(most: int) -> list[tuple[int, int]]:
-    """1 .. most in ranges that double, the ends alone: maxima are mostly there."""
+    """1 .. most in ranges of doubling size, with the ends as single numbers, where most maxima are."""
     edges = sorted({1, *(min(2**k, most) for k in range(1, most.bit_length() + 1)), most, most + 1})
     return [(first, last - 1) for first, last in pairwise(edges)]
 
 
 def quantile_below(chance: Interval) -> Interval:
-    """A z with P(N(0, 1) > z) >= chance, close to the largest one; that it is one is proved."""
+    """A z with P(N(0, 1) > z) >= chance, close to the largest one; the inequality is proved."""
     near = float(-special.ndtri(float(high(chance))))
     z = exact(near - 1e-11 * (1.0 + abs(near)))
     if low(tail(z)) < high(chance):
-        raise ValueError("a chance is too small to be resolved")
+        raise ValueError("a probability is too small to be resolved")
     return z
 
 
 def crossing_excess(deal: list[float], shares: list[float], least: float, most: float) -> float:
-    """A factor K: chances of at most K p deal[r] to exceed in round r make one of at most p to exceed in some round.
+    """A factor K: if round r is exceeded with probability at most K p deal[r], some round is with probability at most p.
 
     For sums of noise whose rounds have the variances `shares`, and for every p from `least` to `most`. The sum of all
-    chances counts twice what exceeds in two neighbouring rounds (Hunter's bound). Of that, a lower bound is found at levels
-    K p on a grid: in floats, whose errors of less than 1e-13 are covered by FLOATS.
+    probabilities counts the event "exceeds in two neighbouring rounds" twice (Hunter's bound). A lower bound on the
+    probability of this event is computed at levels K p on a grid, in floats, whose errors of less than 1e-13 are
+    covered by FLOATS.
     """
-    # No level may make a chance of 1 or more.
+    # No level may give a probability of 1 or more.
     top = min(2.0, 0.97 / (most * max(deal)))
     if len(deal) == 1 or top <= 1 or least * min(deal) < SMALLEST_CHANCE:
         return 1.0
@@ -164,7 +166,7 @@ def crossing_excess(deal: list[float], shares: list[float], least: float, most: 
     slices = np.log(SLICES / (SLICES - np.arange(SLICES)))
     for r in range(len(deal) - 1):
         here, there = (-special.ndtri(levels * part) for part in deal[r : r + 2])
-        # Slices of about the same chance: above a high level the tail falls as an exponential.
+        # Slices of about equal probability: above a high level the tail is nearly exponential.
         ends = here[:, None] + slices / np.maximum(here, 1.0)[:, None]
         above = np.concatenate([special.ndtr(-ends), np.zeros((levels.size, 1))], axis=1)
         kept, fresh = math.sqrt(spent[r] / spent[r + 1]), math.sqrt(shares[r + 1] / spent[r + 1])

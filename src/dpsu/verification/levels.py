@@ -1,4 +1,4 @@
-"""n-grams in levels: each spends a share of one budget (docs/ngrams.md)."""
+"""n-grams in levels: each level spends a share of one budget (docs/ngrams.md)."""
 
 from mpmath import iv
 
@@ -32,16 +32,16 @@ UNKNOWN = (*OF_EVERY_LEVEL, *NAMES, "delta_new")
 KNOWN = (*OF_EVERY_LEVEL, "sigma", "threshold")
 
 RAREST = 2.326
-"""In noise scales, the lowest threshold of a known domain: absent n-grams come out with a chance of at most 0.01."""
+"""The lowest threshold of a known domain, in noise scales: absent n-grams are released with probability at most 0.01."""
 
 
 def in_levels(stated: Stated, sizes: object) -> list[Check]:
-    """Levels of n-grams of these sizes, together one Gaussian mechanism."""
+    """Levels of n-grams of these sizes, which together are one Gaussian mechanism."""
     only(stated.parameters, ("noise", "levels"), "parameters", optional=("counts",))
     levels = listed(stated.parameters["levels"], "levels", MOST_LEVELS)
     if stated.algorithm not in METHODS or stated.calibration != "exact":
         raise ValueError(
-            f"{stated.algorithm!r}, {stated.calibration!r} is no way to release n-grams in levels"
+            f"{stated.algorithm!r}, {stated.calibration!r} is not a method to release n-grams in levels"
         )
     for place, level in enumerate(levels, 1):
         known = stated.algorithm == "dpne" and place > 1
@@ -58,7 +58,7 @@ def in_levels(stated: Stated, sizes: object) -> list[Check]:
 
 
 def _with_counts(stated: Stated, most: int) -> list[Check]:
-    """All levels, and counts of what they release, of which a user changes at most `most`."""
+    """All levels, and the counts of their items, of which a user changes at most `most`."""
     if "counts" not in stated.parameters:
         return gaussian(_part, stated, Counts())
     told = stated.parameters["counts"]
@@ -68,7 +68,7 @@ def _with_counts(stated: Stated, most: int) -> list[Check]:
 
 
 def _part(stated: Stated) -> Part:
-    """Each level spends its own; DPNE knows the domain of all but the first, which have no new items."""
+    """Each level spends its own budget; with DPNE all levels but the first have a known domain and no new items."""
     levels = stated.parameters["levels"]
     unknown = levels if stated.algorithm == "focused-gaussian" else levels[:1]
     scales = [positive(level["sigma"]) for level in levels]
@@ -83,7 +83,7 @@ def _part(stated: Stated) -> Part:
 
     told = [
         _shares(levels, [1 / (scale * mu) ** 2 for scale in scales], "the noise"),
-        _shares(unknown, [limit / sum_of(limits) for limit in limits], "the chance of new items"),
+        _shares(unknown, [limit / sum_of(limits) for limit in limits], "the probability of new items"),
         Check("split", len({split_of(level) for level in unknown}) == 1, "is the same in all levels"),
         *(_threshold(level) for level in levels[len(unknown) :]),
     ]
@@ -93,18 +93,18 @@ def _part(stated: Stated) -> Part:
 
 
 def _shares(levels: list[Fields], parts: list[Interval], of: str) -> Check:
-    """The levels' shares are the parts that they have of something, among themselves."""
+    """The shares of the levels are proportional to their parts of something."""
     shares = [positive(level["share"]) for level in levels]
     together = sum_of(shares)
     fitting = all(close(part, share / together, INFORMED) for part, share in zip(parts, shares, strict=True))
-    return Check(f"shares of {of}", fitting and at_most(together, 1 + INFORMED), "are those stated")
+    return Check(f"shares of {of}", fitting and at_most(together, 1 + INFORMED), "are as stated")
 
 
 def _threshold(level: Fields) -> Check:
-    """Absent n-grams come out by noise alone, rarely."""
+    """Absent n-grams are released rarely, by noise alone."""
     least = exact(RAREST) * positive(level["sigma"])
     return Check(
         f"threshold of level {level['size']}",
         at_most(least, low(number(level["threshold"]))),
-        "lets few absent n-grams out",
+        "releases few absent n-grams",
     )

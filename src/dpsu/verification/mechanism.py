@@ -1,4 +1,4 @@
-"""One mechanism of a statement: its keys, its family, and its counts."""
+"""One mechanism of a statement: its keys, its family and its counts."""
 
 import math
 from collections.abc import Callable
@@ -53,7 +53,7 @@ SMALL = (
     "budget",
     "proof",
 )
-"""The keys of a small statement: what a release says of a trial, and of itself without the choice."""
+"""The keys of a small statement, which describes a trial, or a tuned release without the choice."""
 
 CALIBRATIONS = ("exact", "paper")
 
@@ -107,7 +107,7 @@ FAMILIES: dict[str, dict[str, Family]] = {
         **_by_curve(CLAIMED, POLICIES),
     },
 }
-"""Every private algorithm, by the noise that it may have."""
+"""Every private algorithm, by its possible noise."""
 
 
 def family_of(algorithm: str, noise: object) -> Family:
@@ -119,10 +119,10 @@ def family_of(algorithm: str, noise: object) -> Family:
 
 
 def stated_in(fields: Fields) -> Stated:
-    """The mechanism that these fields describe, its privacy and bound in their ranges."""
+    """The mechanism that these fields describe; its privacy and max_items must be in their ranges."""
     epsilon, delta = fields["epsilon"], fields["delta"]
     if not (is_number(epsilon) and is_number(delta) and 0 < epsilon <= LARGEST_EPSILON and 0 < delta < 1):
-        raise ValueError(f"({epsilon!r}, {delta!r}) is no privacy that can be promised")
+        raise ValueError(f"({epsilon!r}, {delta!r}) is not a valid privacy promise")
     if fields["calibration"] not in CALIBRATIONS:
         raise ValueError(f"there is no calibration {fields['calibration']!r}")
     if not isinstance(fields["algorithm"], str):
@@ -142,7 +142,7 @@ def alone(fields: Fields, where: str) -> list[Check]:
 
 
 def counted(fields: Fields, where: str) -> list[Check]:
-    """The same of one that may have counts."""
+    """The checks of a small statement that may have counts."""
     _small(fields, where)
     return with_counts(fields)
 
@@ -155,7 +155,7 @@ def _small(fields: Fields, where: str) -> Stated:
 
 
 def with_counts(fields: Fields) -> list[Check]:
-    """The checks of a mechanism and of the counts beside it, if there are any."""
+    """The checks of a mechanism and of its counts, if there are any."""
     stated = stated_in(fields)
     if "counts" not in stated.parameters:
         return _family(stated, fields["proof"]).check(stated, Counts())
@@ -170,23 +170,23 @@ def with_counts(fields: Fields) -> list[Check]:
 
 
 def without_counts(stated: Stated) -> Stated:
-    """The mechanism beside the counts."""
+    """The mechanism without its counts."""
     parameters = {name: value for name, value in stated.parameters.items() if name != "counts"}
     return replace(stated, parameters=parameters)
 
 
 def counts_shift(told: Fields, most: int) -> Interval:
-    """The shift of counts of which a user changes at most `most`, and perhaps the number of users."""
+    """The shift of counts of which a user changes at most `most`, and possibly the number of users."""
     only(told, OF_COUNTS, "counts", optional=TAKEN)
     if whole(told["squared_sensitivity"], most + 1) < most:
-        raise ValueError("a user changes more counts than their noise is for")
+        raise ValueError("a user changes more counts than the noise covers")
     if not 0 < positive(told["share"]) < 1:
         raise ValueError(f"the share {told['share']!r} of counts does not lie between 0 and 1")
     return iv.sqrt(exact(told["squared_sensitivity"])) / positive(told["sigma"])
 
 
 def _family(stated: Stated, proof: object) -> Family:
-    """The family of a mechanism whose keys and proof are its own."""
+    """The family of a mechanism; its keys and its proof must be those of the family."""
     family = family_of(stated.algorithm, stated.parameters.get("noise"))
     only(stated.parameters, family.names, "parameters")
     if proof != family.proof:
@@ -195,14 +195,14 @@ def _family(stated: Stated, proof: object) -> Family:
 
 
 def shared_mu(stated: Stated, told: Fields, shift: Interval) -> Check:
-    """Counts that share mu with a mechanism have the stated share of its square."""
+    """Counts that share mu with a mechanism have the stated share of mu^2."""
     mu = positive(only(stated.budget, ("mu", "delta_new"), "the budget")["mu"])
     share = close((shift / mu) ** 2, positive(told["share"]), INFORMED)
     return Check("counts", share, f"{told['share']} of the squared mu")
 
 
 def _apart(stated: Stated, told: Fields, shift: Interval) -> tuple[Stated, Check]:
-    """What is left to the mechanism beside counts with an epsilon and delta of their own, and the check of these."""
+    """The rest for the mechanism if counts have a separate epsilon and delta, and the check of the counts."""
     left: dict[str, Any] = {}
     for name in TAKEN:
         taken, whole_value = positive(told[name]), getattr(stated, name)

@@ -1,4 +1,4 @@
-"""Policies: what their walk rounds, and the cutoff that they go for."""
+"""Policies: the rounding errors of their steps, and their cutoff."""
 
 import math
 
@@ -23,11 +23,11 @@ UNIT = 2.0**-30
 """The unit of integer weights."""
 
 MOST_UNITS = 2**62
-"""Above every sum of a user's gaps to the cutoff in integers."""
+"""Larger than every sum of a user's gaps to the cutoff, in integers."""
 
 MOST_ALPHA = 1e6
 PART_SHARE = 1.5
-"""Of the cutoff, how many P-ths each of P parts goes for."""
+"""The cutoff of each of P parts, as a multiple of cutoff / P."""
 
 OWN = "own-policy"
 ORDERED = "ordered-laplace"
@@ -39,7 +39,7 @@ ITEM_ORDERS = ("keyed", "public")
 
 
 def policy_gaussian(stated: Stated) -> Part:
-    """ℓ2-descent: one pass spends the whole budget where there is a new item; of several, each any part."""
+    """ℓ2-descent: one pass spends the whole budget if there is a new item; each of several passes may spend any part."""
     if stated.parameters["symmetric"] is not True:
         raise ValueError("ℓ2-descent is symmetric")
     told = _cutoff(stated, positive(stated.parameters["sigma"]))
@@ -48,7 +48,7 @@ def policy_gaussian(stated: Stated) -> Part:
 
 
 def own_gaussian(stated: Stated) -> Part:
-    """A policy of the caller's under an ℓ2 budget: symmetric if that is claimed, and nothing is known of what it spends."""
+    """A custom policy with an ℓ2 budget: symmetric if claimed; nothing is known about how much it spends."""
     own_claims(stated.parameters)
     told = _cutoff(stated, positive(stated.parameters["sigma"]))
     spending = "any" if stated.parameters["symmetric"] else "asymmetric"
@@ -56,7 +56,7 @@ def own_gaussian(stated: Stated) -> Part:
 
 
 def own_claims(parameters: Fields) -> None:
-    """A policy of the caller's has a name, the norm that fits its noise, one pass and one part."""
+    """A custom policy has a name, the norm that fits its noise, one pass and one part."""
     norm = 2 if parameters["noise"] == "gaussian" else 1
     if not isinstance(parameters["policy"], str) or not parameters["policy"]:
         raise ValueError("an own policy has a name")
@@ -67,15 +67,15 @@ def own_claims(parameters: Fields) -> None:
 
 
 def curve_walk(stated: Stated) -> list[Check]:
-    """The walk of a policy under an ℓ1 budget: in integers, or a policy of the caller's in floats."""
+    """The steps of a policy with an ℓ1 budget: in integers, or a custom policy in floats."""
     cutoff = _cutoff(stated, positive(stated.parameters["scale"]))
     if stated.algorithm == ORDERED:
         return [cutoff, *_in_order(stated.parameters)]
     if stated.algorithm == OWN:
         own_claims(stated.parameters)
-        # Weights are lowered by what rounding can add at twice the cutoff: enough if that at most doubles them.
+        # Weights are reduced by the rounding error at twice the cutoff, which is enough if the error at most doubles them.
         paid = at_most(_slack(stated, 1, times=2), 1)
-        return [cutoff, Check("rounding", paid, "of the walk is paid for")]
+        return [cutoff, Check("rounding", paid, "errors are covered")]
     if stated.parameters["symmetric"] is not True:
         raise ValueError("ℓ1-descent is symmetric")
     units = number(stated.parameters["cutoff"]) / exact(UNIT)
@@ -83,7 +83,7 @@ def curve_walk(stated: Stated) -> list[Check]:
 
 
 def _in_order(parameters: Fields) -> list[Check]:
-    """Users fill one item after the other: a total is at most the cutoffs of all parts, whatever the number of users."""
+    """Users fill one item after the other, so a total is at most the sum of the cutoffs of all parts."""
     told, units = parameters["item_order"], number(parameters["cutoff"]) / exact(UNIT)
     totals = at_most(units * _parts(parameters), MOST_UNITS - 1)
     return [
@@ -101,7 +101,7 @@ def _walk(parameters: Fields) -> tuple[int, int]:
 
 
 def _cutoff(stated: Stated, scale: Interval) -> Check:
-    """The cutoff is the threshold plus alpha noise scales, or what one of several parts goes for: a budget at least.
+    """The cutoff is the threshold plus alpha noise scales, or the cutoff of one of several parts; it is at least one budget.
 
     Integers are rounded up to a unit.
     """
@@ -109,7 +109,7 @@ def _cutoff(stated: Stated, scale: Interval) -> Check:
     parts = _parts(parameters)
     full = number(parameters["threshold"]) + within(parameters["alpha"], 0, MOST_ALPHA) * scale
     each = full / parts
-    # Filled in order, an item's holders are waited for one standard deviation beyond their mean.
+    # Filled in order, a part waits for one standard deviation of holders beyond their mean.
     of_a_part = each + iv.sqrt(each) if stated.algorithm == ORDERED else exact(PART_SHARE) * each
     of_a_part = min(full, of_a_part, key=high)
     wanted = max(of_a_part, exact(1), key=high)
@@ -118,15 +118,15 @@ def _cutoff(stated: Stated, scale: Interval) -> Check:
     cutoff = number(parameters["cutoff"])
     as_set = at_most(wanted * (1 - exact(ROUNDING)), low(cutoff)) and at_most(cutoff, low(most))
     in_units = not integers or float(parameters["cutoff"] / UNIT).is_integer()
-    # Built-in policies spend a whole budget on new items only if the cutoff leaves room for it; others may spend any part.
+    # Built-in policies spend a whole budget on new items only if the cutoff is at least one budget.
     least = 1 - exact(ROUNDING) if stated.algorithm == OWN else exact(1)
     return Check(
-        "cutoff", as_set and in_units and at_most(least, low(cutoff)), "is set by threshold and alpha"
+        "cutoff", as_set and in_units and at_most(least, low(cutoff)), "follows from threshold and alpha"
     )
 
 
 def _slack(stated: Stated, norm: int, times: int = 1) -> Interval:
-    """What rounding can add to the sensitivity of a policy in floats: both histories, every visit of a user."""
+    """The increase of the sensitivity of a float policy by rounding: two databases, every step of a user."""
     (passes, parts), items = _walk(stated.parameters), exact(stated.max_items)
     cutoff = times * float(stated.parameters["cutoff"])
     rooted, held = (items, USERS * items) if norm == 1 else (iv.sqrt(items), iv.sqrt(USERS * items))

@@ -1,4 +1,4 @@
-"""DP-SIPS, MAD and MAD2R: rounds with noise of their own, and weights that are rerouted."""
+"""DP-SIPS, MAD and MAD2R: rounds with separate noise, and rerouted weights."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -24,11 +24,11 @@ from dpsu.verification.intervals import Interval, at_most, exact, high, low
 
 MAD_USERS = 2**26
 MAD_CUTOFF = 2.0**13
-"""The largest cutoff of MAD, in budgets: half of where its totals stop."""
+"""The largest cutoff of MAD, in budgets: half of the limit of its totals."""
 
 MOST_ROUNDS = 100
 NOISE_PARTS = {"exact": 0.6, "paper": 0.5}
-"""The part of delta that pays for the noise of all rounds."""
+"""The part of delta for the noise of all rounds."""
 
 
 def dp_sips(stated: Stated) -> Part:
@@ -38,7 +38,8 @@ def dp_sips(stated: Stated) -> Part:
 
 
 def mad(stated: Stated) -> Part:
-    """One round of MAD: its cutoff sends nothing back that one user alone holds, and its alpha is the proven one."""
+    """One round of MAD: its cutoff returns no weight from items that one user alone holds, and its alpha is the proven
+    one."""
     parameters = stated.parameters
     d_max = _d_max(stated)
     proven = (1 - 1 / (2 * iv.sqrt(exact(d_max)))) * (1 - exact(d_max) * exact(2.0**-39))
@@ -48,7 +49,7 @@ def mad(stated: Stated) -> Part:
 
 
 def mad2r(stated: Stated) -> Part:
-    """Two rounds of MAD; in the second an item can get b_max times its even share, and never less than that share."""
+    """Two rounds of MAD; in the second a new item gets at most b_max times its even share."""
     parameters, d_max = stated.parameters, _d_max(stated)
     within(parameters["b_min"], 0.01, 1)
     b_max = within(parameters["b_max"], 1, 100)
@@ -64,7 +65,7 @@ def mad2r(stated: Stated) -> Part:
 
 
 def mad_slack(d_max: int) -> Interval:
-    """What rounding can add to the sensitivity of MAD: both histories, every user."""
+    """The increase of the sensitivity of MAD by rounding: two databases, every user."""
     return (
         2 * MAD_USERS * (iv.sqrt(exact(d_max)) * exact(2.0**-41) + (exact(d_max) / 2 + 6) * exact(2.0**-53))
     )
@@ -78,7 +79,7 @@ def _d_max(stated: Stated) -> int:
 
 
 def _cutoff(stated: object, threshold: object) -> Check:
-    """One budget at least, so that nothing new is sent back; the threshold at least, as the program sets it."""
+    """The cutoff is at least one budget, so that new items return nothing, and at least the threshold."""
     cutoff = number(stated)
     least = max(exact(1), number(threshold) * (1 - exact(ROUNDING)), key=high)
     allowed = at_most(least, low(cutoff)) and at_most(cutoff, MAD_CUTOFF)
@@ -86,7 +87,7 @@ def _cutoff(stated: object, threshold: object) -> Check:
 
 
 def _rounds(stated: Stated, slack: Interval, weights: Sequence[Weight], told: Sequence[Check] = ()) -> Part:
-    """Several sums with noise of their own, each with its threshold; only what others hold feels their rounding."""
+    """Several sums with separate noise and thresholds; only shared items are affected by rounding."""
     parameters, rounds = stated.parameters, len(weights)
     sigmas, thresholds, shares = (
         listed(parameters[name], name, rounds, rounds) for name in ("sigmas", "thresholds", "shares")
@@ -106,7 +107,7 @@ def _rounds(stated: Stated, slack: Interval, weights: Sequence[Weight], told: Se
 def _shares(
     parameters: Fields, shares: list[Interval], scales: list[Interval], mu: Interval, slack: Interval
 ) -> list[Check]:
-    """The shares sum to 1 and are those of the rounds' noise; sigma is the noise of all rounds together."""
+    """The shares sum to 1 and agree with the noise of the rounds; sigma is the noise of all rounds together."""
     whole_share = sum_of(shares)
     fitting = all(
         close(((1 + slack) / (scale * mu)) ** 2, share / whole_share, INFORMED)
@@ -114,9 +115,13 @@ def _shares(
     )
     return [
         Check(
-            "shares", close(whole_share, exact(1), 2 * INFORMED) and fitting, "are those of the rounds' noise"
+            "shares",
+            close(whole_share, exact(1), 2 * INFORMED) and fitting,
+            "agree with the noise of the rounds",
         ),
         Check(
-            "sigma", close(positive(parameters["sigma"]) * mu, exact(1), INFORMED), "is that of all rounds"
+            "sigma",
+            close(positive(parameters["sigma"]) * mu, exact(1), INFORMED),
+            "is the noise of all rounds together",
         ),
     ]

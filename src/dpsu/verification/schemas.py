@@ -1,4 +1,4 @@
-"""What the schemas have in common: pinned strings, and one form that statements of either are read into."""
+"""Code shared by the schemas: fixed texts, and a common form for statements of either schema."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -10,12 +10,12 @@ from dpsu.verification.checks import Check, Fields, is_number, only
 HEX64 = re.compile(r"[0-9a-f]{64}")
 
 Read = Callable[[Fields], tuple[Fields, list[str]]]
-"""From the fields of a schema to those of schema 2 that the promise rests on, and the claims that must be stated."""
+"""Converts the fields of a schema to those of schema 2 that the promise depends on, and the claims that must be stated."""
 
 
 @dataclass(frozen=True)
 class Schema:
-    """The keys and pinned strings of one schema, what else is checked of its form, and how it is read."""
+    """The keys and fixed texts of one schema, further checks of its form, and how it is read."""
 
     names: tuple[str, ...]
     unit: str
@@ -27,7 +27,7 @@ class Schema:
 
 
 def form_of(fields: Fields, schema: Schema) -> list[Check]:
-    """The statement has the keys and the pinned strings of its schema, and is not void."""
+    """The statement has the keys and the fixed texts of its schema, and is not void."""
     only(fields, schema.names, "the statement")
     return [
         _pinned("unit", fields["unit"], schema.unit),
@@ -38,16 +38,16 @@ def form_of(fields: Fields, schema: Schema) -> list[Check]:
         Check(
             "released_sha256",
             fields["released_sha256"] is None or is_sha256(fields["released_sha256"]),
-            "of one file, or none yet",
+            "a digest or null",
         ),
         *schema.form(fields),
     ]
 
 
 def require_plain(value: Any, depth: int = 0) -> None:
-    """Refuse what a JSON file cannot hold, and numbers that are not in the range of doubles."""
+    """Refuse values that JSON cannot represent, and numbers outside the range of doubles."""
     if depth > 20:
-        raise ValueError("too deep for a statement")
+        raise ValueError("nested too deeply for a statement")
     if isinstance(value, Mapping):
         for name, inner in value.items():
             if not isinstance(name, str):
@@ -61,13 +61,13 @@ def require_plain(value: Any, depth: int = 0) -> None:
 
 
 def is_sha256(value: Any) -> bool:
-    """Whether this is a digest as statements write it."""
+    """Whether this is a digest in the form used in statements."""
     return isinstance(value, str) and HEX64.fullmatch(value) is not None
 
 
 def _pinned(name: str, found: Any, expected: Any) -> Check:
     same = found == expected
-    return Check(name, same, "as it must be" if same else f"{found!r}, not {expected!r}")
+    return Check(name, same, "as required" if same else f"{found!r}, not {expected!r}")
 
 
 def _matching(name: str, found: Any, pattern: str) -> Check:

@@ -1,4 +1,4 @@
-"""The optimal coin for one item per user: its recursion is run again, in integers."""
+"""optimal-single: the recursion is computed again, in integers."""
 
 import math
 from fractions import Fraction
@@ -11,13 +11,13 @@ from dpsu.verification.curves import no_budget
 from dpsu.verification.intervals import Interval, exact, high, low
 
 MOST_STEPS = 2**21
-"""More than the longest table that the program makes."""
+"""Larger than the largest table that the program creates."""
 
 EXPONENT_BITS = 256
 
 
 def single(stated: Stated, counts: Counts) -> list[Check]:
-    """The numbers of holders from which the recursion of docs/optimal-single.md gives even odds, and certainty."""
+    """The numbers of holders from which the recursion of docs/optimal-single.md reaches 1/2 and 1."""
     if stated.max_items != 1:
         raise ValueError("optimal-single has one item per user")
     if stated.parameters["noise"] != "optimal coin":
@@ -31,9 +31,9 @@ def single(stated: Stated, counts: Counts) -> list[Check]:
 
 
 def turns(epsilon: Fraction, delta: Fraction) -> tuple[int | None, int | None]:
-    """From how many holders on the chance of release is 1/2, and 1; None where doubles never get there.
+    """From how many holders on the probability of release is at least 1/2, and 1; None where doubles never reach it.
 
-    Every step is rounded down to a double, as the program does. Chances are whole multiples of 2^-scale here.
+    Every step is rounded down to a double, as in the program. Probabilities are integers in units of 2^-scale.
     """
     scale = 120 + max(0, -_exponent(delta))
     one, step = 1 << scale, int(delta * 2**scale)

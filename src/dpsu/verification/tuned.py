@@ -1,7 +1,7 @@
-"""Tuned releases: that the choice of their setting was paid for (docs/tuning.md).
+"""Tuned releases: the choice of the setting is covered by the promise (docs/tuning.md).
 
-Every trial is a small statement of its own and is checked as one. What is left to show is that all trials together, or
-the best of a random number of them, keep the promise of the whole.
+Every trial is a small statement and is checked as one. Then the checks show that all trials together, or the best of a
+random number of them, satisfy the promise of the whole.
 """
 
 import math
@@ -28,7 +28,7 @@ HOW = {
 }
 
 DEFAULTS = {"calibration": "exact", "max_items": 300}
-"""The values of keys that a setting leaves out."""
+"""Defaults for omitted keys of a setting."""
 
 OPTIONS = {
     "policy-laplace": ("alpha", "passes", "parts"),
@@ -38,22 +38,24 @@ OPTIONS = {
     "dp-sips": ("shares",),
     "mad": ("d_max", "beta"),
     "mad2r": ("d_max", "beta", "b_min", "b_max", "c_lb", "c_ub", "shares"),
-    "focused-gaussian": ("focus",),
-}
-"""The other keys of a setting, by the algorithm of its trial."""
+    "focused-gaussian": (
+        "rounds", "growth", "split", "delta_growth", "warmup", "boost", "width", "tail", "cap", "focus",
+    ),
+}  # fmt: skip
+"""The other keys of a setting, by the algorithm of its trial. Version 0.1 had `focus`, in words."""
 
-EQUAL = ("alpha", "passes", "parts", "b_min", "b_max", "c_lb", "c_ub")
-"""Options that the trial states as they are."""
+NOT_EQUAL = ("d_max", "beta", "focus")
+"""Options that the trial does not state as they are."""
 
 SAME = ("algorithm", "calibration", "max_items")
-"""What the whole says of the mechanism that released."""
+"""The fields of the whole statement that describe the mechanism of the release."""
 
 NARROWEST, WIDEST, STEPS = -7.0, 30.0, 100
-"""The search for an order: between which logarithms of the order less 1, and how long."""
+"""The search for an order: the range of log(order - 1), and the number of steps."""
 
 
 def tuned(stated: Stated) -> list[Check]:
-    """Trials and release do what they state, and choosing among them in this way keeps the promise of the whole."""
+    """The trials and the release do what they state, and choosing among them satisfies the promise of the whole."""
     tuning = only(stated.parameters, ("tuning",), "parameters")["tuning"]
     way = tuning["way"] if isinstance(tuning, dict) and tuning.get("way") in OF_WAY else None
     if way is None:
@@ -91,7 +93,7 @@ def _choice(stated: Stated, tuning: Fields) -> list[Check]:
         privacy = (release["epsilon"], release["delta"]) == (stated.epsilon, stated.delta)
         made = chosen and privacy and _is_of(release, settings[place])
     else:
-        # A selection releases a trial as it was.
+        # Private selection releases one of the trials unchanged.
         tried = zip(settings, trials, strict=False)
         made = any(setting == tuning["chosen"] and trial == release for setting, trial in tried)
     told = (stated.algorithm, stated.calibration, stated.max_items) == tuple(release[name] for name in SAME)
@@ -104,7 +106,7 @@ def _choice(stated: Stated, tuning: Fields) -> list[Check]:
 
 
 def _best_score(tuning: Fields) -> tuple[bool, int]:
-    """Whether the chosen setting is the first with the largest score, and its place."""
+    """Whether the chosen setting is the first with the largest score, and its position."""
     settings, scores = tuning["settings"], tuning["scores"]
     listed(scores, "scores", len(settings), len(settings))
     if not all(isinstance(score, int) and not isinstance(score, bool) and score >= 0 for score in scores):
@@ -114,17 +116,18 @@ def _best_score(tuning: Fields) -> tuple[bool, int]:
 
 
 def _is_of(stated: Fields, setting: Any) -> bool:
-    """Whether a small statement is that of a setting; what settings say in words is not compared."""
+    """Whether a small statement belongs to a setting; descriptive texts of settings are not compared."""
     own, parameters = stated["algorithm"] == OWN, stated["parameters"]
     options = OPTIONS.get(stated["algorithm"], ())
     only(setting, ("algorithm",), "a setting", optional=(*DEFAULTS, *options))
-    plain = all(isinstance(value, str) or is_number(value) for value in setting.values())
+    plain = all(isinstance(value, str | list) or is_number(value) for value in setting.values())
+    equal = [name for name in options if name in setting and name not in NOT_EQUAL]
     return (
         plain
         and parameters.get("item_order", "keyed") == "keyed"
         and setting["algorithm"] == (parameters["policy"] if own else stated["algorithm"])
         and all(stated[name] == setting.get(name, default) for name, default in DEFAULTS.items())
-        and all(parameters[name] == setting[name] for name in EQUAL if name in setting)
+        and all(parameters[name] == setting[name] for name in equal)
         and ("d_max" not in setting or parameters["d_max"] == min(setting["d_max"], stated["max_items"]))
     )
 
@@ -133,13 +136,13 @@ def _follows(small: Fields, name: str, checks: Callable[[Fields, str], list[Chec
     """The checks of one mechanism at its own epsilon and delta."""
     epsilon, delta = small["epsilon"], small["delta"]
     if not (is_number(epsilon) and is_number(delta) and epsilon > 0 and 0 < delta < 1):
-        return [Check(name, False, f"({epsilon!r}, {delta!r}) is no privacy that can be promised")]
+        return [Check(name, False, f"({epsilon!r}, {delta!r}) is not a valid privacy promise")]
     with precision_for(epsilon, delta):
         return [replace(check, name=f"{name}, {check.name}") for check in checks(small, name)]
 
 
 def all_together(trials: Sequence[Fields], epsilon: Any, delta: Any) -> Check:
-    """Releases by all trials: Gaussian ones compose by their budgets, the others add their epsilon and delta."""
+    """All trials together: Gaussian trials compose by their budgets, the others add their epsilon and delta."""
     covers = [budget_covers(trial["budget"]) for trial in trials if trial["budget"] is not None]
     others = [trial for trial in trials if trial["budget"] is None]
     left = exact(epsilon) - sum_of([exact(trial["epsilon"]) for trial in others])
@@ -154,7 +157,7 @@ def all_together(trials: Sequence[Fields], epsilon: Any, delta: Any) -> Check:
 
 
 def best_of_tries(trials: Sequence[Fields], tries: Any, epsilon: Any, delta: Any) -> Check:
-    """The best of a geometric number of tries, each of which spends the dearest trial's mu and delta_new at most."""
+    """The best of a geometric number of tries, each of which spends at most the largest mu and delta_new of the trials."""
     if not (is_number(tries) and tries > 1):
         return Check("the best of all tries", False, f"{tries!r} of them on average")
     if any(trial["budget"] is None for trial in trials):
@@ -171,10 +174,10 @@ def best_of_tries(trials: Sequence[Fields], tries: Any, epsilon: Any, delta: Any
 
 
 def delta_of_best(epsilon: Interval, mu: Interval, new: Interval, tries: Interval) -> Interval:
-    """A delta of the best of a geometric number of runs with this mean, each of which spends mu and `new`.
+    """A delta for the best of a geometric number of runs with this mean, each of which spends mu and `new`.
 
-    The best is Rényi private at every order, as is each run; the better the orders, the smaller the delta. New items
-    count in all runs of the longest e^-epsilon of all series. Both are proved in docs/tuning.md.
+    The best is Rényi private at every order, as each run is; better orders give a smaller delta. New items count in all
+    runs of the longest e^-epsilon of all series. Both facts are proved in docs/tuning.md.
     """
     order, backwards = (exact(value) for value in _orders(*(float(high(x)) for x in (epsilon, mu, tries))))
     choice = 2 * ((backwards - 1) * mu**2 / 2 + iv.log(tries) / backwards)
@@ -185,7 +188,7 @@ def delta_of_best(epsilon: Interval, mu: Interval, new: Interval, tries: Interva
 
 
 def _orders(epsilon: float, mu: float, tries: float) -> tuple[float, float]:
-    """Orders above 1 that make the delta small, in floats: any others would prove a delta too."""
+    """Orders above 1 that make the delta small, in floats; any other orders give a valid delta, too."""
     backwards = max(1.0, math.sqrt(2 * math.log(tries)) / mu)
     choice = 2 * ((backwards - 1) * mu * mu / 2 + math.log(tries) / backwards)
 
@@ -197,7 +200,7 @@ def _orders(epsilon: float, mu: float, tries: float) -> tuple[float, float]:
             + (1 + over) * math.log1p(-1 / (1 + over))
         )
 
-    # It is convex in the order, so that the better of two places tells on which side the best lies.
+    # The function is convex in the order, so ternary search finds its minimum.
     first, last = NARROWEST, WIDEST
     for _ in range(STEPS):
         third = (last - first) / 3

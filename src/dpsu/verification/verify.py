@@ -1,7 +1,7 @@
-"""`dpsu verify`: does (epsilon, delta) follow from the noise and thresholds that a statement gives?
+"""`dpsu verify`: does (epsilon, delta) follow from the noise and thresholds of a statement?
 
-Recomputed from the statement alone, in interval arithmetic, by code that shares nothing with the calibration. What it
-takes for granted it says: the proofs, and that the program ran as it states.
+The promise is recomputed from the statement alone, in interval arithmetic, by code that shares nothing with the
+calibration. The result lists the assumptions: the proofs, and that the program ran as stated.
 """
 
 import json
@@ -28,8 +28,8 @@ SCHEMAS: dict[Any, Schema] = {"dpsu-statement/1": SCHEMA_1, "dpsu-statement/2": 
 ASSUMED = (
     "the proof that the statement names, and the proof of the noise (docs/noise.md)",
     "that dpsu ran unchanged and as the statement says, with a key that stayed secret",
-    "for policies at most 2^32 users, for MAD at most 2^26, and one budget per user for a policy of the caller's, all of "
-    "which the program enforces",
+    "for policies at most 2^32 users, for MAD at most 2^26 users, and at most one budget per user for a custom policy; "
+    "the program enforces these",
 )
 
 MALFORMED = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
@@ -38,10 +38,10 @@ MALFORMED = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeE
 
 @dataclass(frozen=True)
 class Verification:
-    """The outcome, in two verdicts: `ok`, whether the promise follows, and `file`, whether a file is the released one.
+    """The result, with two verdicts: `ok`, whether the promise follows, and `file`, whether a file is the released one.
 
-    `ok` is true if every check passed. `file` is None if no file was given; `file_found` says why it is what it is.
-    `assumed` is what no recomputation from a statement can show.
+    `ok` is true if every check passed. `file` is None if no file was given; `file_found` explains it. `assumed` lists
+    what cannot be checked from a statement.
     """
 
     checks: tuple[Check, ...]
@@ -51,7 +51,7 @@ class Verification:
 
     @property
     def ok(self) -> bool:
-        """Whether the statement's promise follows."""
+        """Whether the promise of the statement follows."""
         return all(check.ok for check in self.checks)
 
     def __str__(self) -> str:
@@ -68,10 +68,15 @@ class Verification:
 def verify(
     statement: Statement | Mapping[str, Any] | str | Path, released: str | Path | None = None
 ) -> Verification:
-    """Recompute a statement's promise; `statement` is one, its fields, or a JSON file with them.
+    """Recompute the promise of a statement: a `Statement`, its fields, or the path of a JSON file.
 
-    `released`, the released file, is held against the digest that the statement has of it. What cannot be read is a
+    `released`, the released file, is compared with the digest in the statement. A file that cannot be read raises a
     SourceError.
+
+    >>> import dpsu
+    >>> release = dpsu.release({n: ["bread", "milk"] for n in range(1000)}, epsilon=1, delta=1e-6)
+    >>> dpsu.verify(release.statement).ok
+    True
     """
     fields, checks = _read(statement)
     assumed = list(ASSUMED)
@@ -90,7 +95,7 @@ def verify(
 
 
 def _read(statement: Statement | Mapping[str, Any] | str | Path) -> tuple[dict[str, Any], list[Check]]:
-    """The fields, and a failed check if their JSON could be read in several ways."""
+    """The fields, and a failed check if the JSON is ambiguous."""
     if isinstance(statement, Statement):
         return statement.to_dict(), []
     if isinstance(statement, Mapping):
@@ -119,7 +124,7 @@ def _read(statement: Statement | Mapping[str, Any] | str | Path) -> tuple[dict[s
 
 
 def _form(fields: Fields) -> tuple[Schema | None, list[Check]]:
-    """What must hold before any number is looked at, and the schema if it is known."""
+    """The checks of the form, before any number is used, and the schema if it is known."""
     require_plain(fields)
     schema = SCHEMAS.get(fields.get("schema"))
     checks = [
@@ -130,7 +135,7 @@ def _form(fields: Fields) -> tuple[Schema | None, list[Check]]:
 
 
 def _promise(fields: Fields, promise: Fields, claims: list[str]) -> list[Check]:
-    """The claims are those that the release rests on, and its kind's checks hold at its epsilon and delta."""
+    """The claims are those that the release needs, and the checks of its kind pass at its epsilon and delta."""
     checks = [Check("claims", fields["rests_on"] == claims, f"{len(claims)} of the caller's")]
     if promise["kind"] == "single":
         stated_in(promise)
@@ -145,15 +150,15 @@ def _promise(fields: Fields, promise: Fields, claims: list[str]) -> list[Check]:
 
 
 def _same_file(fields: Fields, released: str | Path | None) -> tuple[bool | None, str]:
-    """Whether the file is the one that the statement names, and a sentence about it."""
+    """Whether the file is the one in the statement, and a sentence about it."""
     if released is None:
         return None, ""
     found, named = file_digest(released), fields.get("released_sha256")
     if named is None:
         return (
             False,
-            "the statement names no file: save with release.save(path) before statement.save",
+            "the statement has no digest of a file: call release.save(path) before statement.save",
         )
     if found == named:
-        return True, "the file is the one that was released"
-    return False, "the file is not the one that the statement names; its digest differs"
+        return True, "this is the released file"
+    return False, "this is not the file of the statement; its digest differs"

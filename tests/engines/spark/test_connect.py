@@ -18,7 +18,6 @@ from dpsu.testing import seeded
 CLIENT = """
 import sys
 import dpsu
-from dpsu.algorithms.focused import Focus
 from dpsu.testing import seeded
 from pyspark.sql import SparkSession
 spark = (
@@ -27,7 +26,7 @@ spark = (
 )
 frame = spark.read.parquet(sys.argv[1])
 assert type(frame).__module__.startswith("pyspark.sql.connect")
-for options in ({"focus": Focus(rounds=3)}, {"algorithm": "policy-gaussian", "parts": 4}):
+for options in ({"algorithm": dpsu.FocusedGaussian(rounds=3)}, {"algorithm": dpsu.PolicyGaussian(parts=4)}):
     with seeded(5):
         release = dpsu.release(frame, user="user", item="item", epsilon=3.0, delta=1e-5, max_items=8, **options)
     release.save(sys.argv[2] + release.statement.algorithm + ".parquet")
@@ -47,9 +46,11 @@ def test_connect_releases_what_this_machine_does(tmp_path: Path) -> None:
         env={**os.environ, "PYSPARK_PYTHON": sys.executable},  # the server that is started inherits it
     )
     assert run.returncode == 0, run.stderr[-3000:]
-    from dpsu.algorithms.focused import Focus
 
-    for options in ({"focus": Focus(rounds=3)}, {"algorithm": "policy-gaussian", "parts": 4}):
+    for options in (
+        {"algorithm": dpsu.FocusedGaussian(rounds=3)},
+        {"algorithm": dpsu.PolicyGaussian(parts=4)},
+    ):
         with seeded(5):
             local = dpsu.release(
                 frame, user="user", item="item", epsilon=3.0, delta=1e-5, max_items=8, **options

@@ -18,8 +18,6 @@ from leaks import SECRET, told
 from spark_sessions import require_spark, session
 
 import dpsu
-from dpsu.algorithms.catalogue import calibrate, find
-from dpsu.algorithms.focused import Focus
 from dpsu.algorithms.request import Request
 from dpsu.engines.choose import engine_for
 from dpsu.engines.spark.session import drop_checkpoint
@@ -33,17 +31,17 @@ pytestmark = pytest.mark.filterwarnings(
 )
 
 DATA = Path(__file__).parents[3].parent / "shared" / "data"
-ALGORITHMS: dict[str, dict[str, Any]] = {
-    "focused-gaussian": {"focus": Focus(rounds=4)},
-    "count-gaussian": {},
-    "weighted-laplace": {},
-    "dp-sips": {},
-    "mad": {},
-    "mad2r": {},
-    "policy-gaussian": {"parts": 8},
-    "policy-laplace": {"parts": 3},
-    "ordered-laplace": {"parts": 3, "order": [f"word{n}" for n in range(40, 0, -1)]},
-}
+ALGORITHMS = (
+    dpsu.FocusedGaussian(rounds=4),
+    dpsu.CountGaussian(),
+    dpsu.WeightedLaplace(),
+    dpsu.DpSips(),
+    dpsu.Mad(),
+    dpsu.Mad2r(),
+    dpsu.PolicyGaussian(parts=8),
+    dpsu.PolicyLaplace(parts=3),
+    dpsu.OrderedLaplace(parts=3, order=[f"word{n}" for n in range(40, 0, -1)]),
+)
 
 
 LOG_AT_INFO = """
@@ -79,11 +77,9 @@ def both(frame: pl.DataFrame, **options: Any) -> tuple[dpsu.Release, dpsu.Releas
     return releases[0], releases[1]
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("algorithm", ALGORITHMS, ids=lambda algorithm: algorithm.name)
 def test_spark_releases_what_this_machine_does(algorithm: str) -> None:
-    local, spark = both(
-        words(), user="user", item="item", max_items=8, algorithm=algorithm, **ALGORITHMS[algorithm]
-    )
+    local, spark = both(words(), user="user", item="item", max_items=8, algorithm=algorithm)
     assert spark.items == local.items
     assert len(local) > 20
     assert spark.statement == local.statement
@@ -98,7 +94,7 @@ def test_real_data_gives_the_same_release(name: str) -> None:
     some = frame[user].hash(0) % (20 if name == "reddit_like" else 4) == 0
     columns = {"text": "text", "ngrams": (1, 2)} if "text" in frame.columns else {"item": "item"}
     frame = frame.filter(some).with_columns(pl.col(pl.UInt32).cast(pl.Int64))
-    local, spark = both(frame, user=user, **columns, max_items=50, focus=Focus(rounds=3))
+    local, spark = both(frame, user=user, **columns, max_items=50, algorithm=dpsu.FocusedGaussian(rounds=3))
     assert spark.items == local.items
     assert len(local) > 50
 
@@ -162,7 +158,7 @@ def weighted_on_spark(meddle: Callable[[Any, Any], Any]) -> list[str]:
     with seeded(5):
         stream = open_stream()
     source = on_spark(words())
-    mechanism = calibrate(find("weighted-gaussian"), Request(3.0, 1e-5))
+    mechanism = dpsu.WeightedGaussian().calibrate(Request(3.0, 1e-5))
     with engine_for(source) as engine:
         sets = engine.read(Source.of(source, user="user", item="item"), stream)
         items = meddle(engine, mechanism.select(engine, sets, stream))
@@ -209,7 +205,6 @@ def test_logs_show_neither_key_nor_items(tmp_path: Path) -> None:
     (tmp_path / "log4j2.properties").write_text(LOG_AT_INFO.format(file=tmp_path / "events" / "spark.log"))
     script = f"""
 import dpsu
-from dpsu.algorithms.focused import Focus
 from dpsu.testing import seeded
 from pyspark.sql import SparkSession
 spark = (
@@ -221,7 +216,7 @@ spark = (
 with seeded(5):
     release = dpsu.release(
         spark.read.parquet({str(tmp_path / "words.parquet")!r}), user="user", item="item", epsilon=3.0, delta=1e-5,
-        focus=Focus(rounds=2),
+        algorithm=dpsu.FocusedGaussian(rounds=2),
     )
 assert len(release) > 20
 spark.stop()

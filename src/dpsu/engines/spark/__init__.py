@@ -1,1 +1,1 @@
-"""The engine of a cluster."""
+"""The Spark engine."""

@@ -1,8 +1,9 @@
-"""The engine of a cluster: Spark DataFrames of parts and shards, on which workers run the local engine.
+"""The Spark engine: DataFrames of parts and shards, on which workers run the local engine.
 
-Only DataFrame operations, so that Spark Connect works, and nothing per user or item comes to the driver. Every round is
-one job with two exchanges: shards tell parts about their items, parts tell shards what their users give. A table of items
-is checkpointed when it is updated, so that plans do not grow; all tables but the release itself are dropped at the end.
+It uses only DataFrame operations, so that Spark Connect works, and no data per user or item is sent to the driver.
+Every round is one job with two exchanges: shards send parts the columns of their items, parts send shards the weights
+of their users. A table of items is checkpointed when it is updated, so that plans do not grow. All tables except the
+release are dropped at the end.
 """
 
 from collections.abc import Callable
@@ -48,7 +49,7 @@ MOST_SHARDS = 512
 
 @dataclass(frozen=True, repr=False)
 class Sets:
-    """The parts of the users with all their rows, and the type of an item's columns."""
+    """The parts of the users with all their rows, and the types of an item's columns."""
 
     parts: "DataFrame"
     item: Any
@@ -56,7 +57,7 @@ class Sets:
 
 @dataclass(frozen=True, repr=False)
 class SparkRows:
-    """Bounded sets: parts, and a cut that is made whenever they are weighed."""
+    """Bounded sets: parts, and a sampling step that is applied whenever they are weighed."""
 
     parts: "DataFrame"
     cut: workers.Cut | None = None
@@ -64,9 +65,9 @@ class SparkRows:
 
 @dataclass(frozen=True, repr=False)
 class Items:
-    """The shards of the items, with letters to them that are still to be added up as `given` if there are any.
+    """The shards of the items, and letters to them whose `given` weights still have to be added, if there are any.
 
-    `checkpoint` is the table that they come from.
+    `checkpoint` is the table that they were computed from.
     """
 
     shards: "DataFrame"
@@ -75,11 +76,11 @@ class Items:
 
 
 class SparkEngine:
-    """Runs every verb on Spark; a context, which drops its tables in the end."""
+    """Runs every method on Spark; a context manager that drops its tables on exit."""
 
     name = "spark"
     parts = 8
-    """Into how many parts a policy divides the users: public, whatever the data and the cluster."""
+    """The number of parts of a policy: public, independent of the data and the cluster."""
 
     def __init__(self, source: Any) -> None:
         self._session = session_for(source)
@@ -105,7 +106,7 @@ class SparkEngine:
         if not is_spark_frame(frame):
             frame, schema_names = scan_files(self._session, frame, source.format)
         if words is not None and words.column is None:
-            raise InvalidArgument("on Spark text needs a column: say which one holds it, text=…")
+            raise InvalidArgument("on Spark, text needs a column: pass text=…")
         users = key_columns(source.user, "user")
         items = [words.column] if words and words.column else key_columns(source.item, "item")
         require_apart(users, items)
@@ -134,7 +135,7 @@ class SparkEngine:
         return Sets(self._keep(self._spread(parts, "place")), schema)
 
     def read_corpus(self, source: "Source", stream: Stream) -> Any:
-        """Not on Spark."""
+        """Not supported on Spark."""
         raise InvalidArgument("n-grams in levels run on the local engine; pass source.toArrow().")
 
     def item_types(self, sets: Sets) -> pl.Schema:
@@ -142,21 +143,21 @@ class SparkEngine:
         return workers.as_frame(self._session.createDataFrame([], sets.item).toArrow()).schema
 
     def leave_out(self, sets: Sets, digests: Digests) -> NoReturn:
-        """Not on Spark."""
+        """Not supported on Spark."""
         raise InvalidArgument(LOCAL_ONLY)
 
     def require_users(self, sets: Sets, most: int) -> None:
-        """Stop if there are more users than a calibration has paid for; Spark compares, the count stays there."""
+        """Raise an error if there are more users than the calibration covers; Spark compares, and the count stays there."""
         sizes = sets.parts.mapInArrow(partial(workers.on_batches, workers.count_users), "users long")
         with translated():
             if not sizes.groupBy().sum("users").where(f"`sum(users)` > {most}").isEmpty():
                 raise TooLarge(
-                    f"there are more than {most} users, for which this algorithm's rounding is not accounted; "
-                    "use another one."
+                    f"there are more than {most} users, which the rounding bound of this algorithm does not cover; "
+                    "use another algorithm."
                 )
 
     def items(self, sets: Sets) -> Items:
-        """Shards of the items that the parts have."""
+        """The shards of the items of all parts."""
         news = self._map(sets.parts, workers.announce, shards=self._shards)
         return Items(self._grouped(news).applyInArrow(workers.on_group(workers.found_shard), LETTERS))
 
@@ -169,7 +170,7 @@ class SparkEngine:
         round: int = 0,
         keep: Items | None = None,
     ) -> SparkRows:
-        """Cut every user's set; with `keep` when the rows are weighed, so that no round writes them anew."""
+        """Sample every user's set; with `keep` only when the rows are weighed, so that no round writes them again."""
         if keep is not None:
             return SparkRows(sets.parts, workers.Cut(max_items, stream, round))
         cut = self._map(sets.parts, workers.cut, max_items=max_items, stream=stream, round=round)
@@ -177,7 +178,7 @@ class SparkEngine:
 
     def weigh(self, rows: SparkRows, items: Items, rule: Rule) -> Items:
         """Sum what users give: first within every part, then over the parts."""
-        sent: dict[str, Any] = {"rule": workers.sendable(rule), "shards": self._shards}
+        sent: dict[str, Any] = {"rule": rule, "shards": self._shards}
         reads = [*([rule.reads] if rule.reads else []), *(["open"] if rows.cut else [])]
         shards = self._added_up(items)
         if reads:
@@ -190,15 +191,15 @@ class SparkEngine:
         return Items(given.unionByName(shards), np.int64, items.checkpoint)
 
     def walk(self, rows: SparkRows, items: Items, walk: Walk, stream: Stream) -> Items:
-        """A policy in each of its public number of parts; their weights are added up (docs/hybrid.md)."""
+        """Run a policy in each of its parts and sum the weights (docs/hybrid.md)."""
         blocks = self._map(rows.parts, workers.split_for_walk, parts=walk.parts, stream=stream)
-        sent: dict[str, Any] = {"walk": workers.sendable(walk), "stream": stream, "shards": self._shards}
+        sent: dict[str, Any] = {"walk": walk, "stream": stream, "shards": self._shards}
         follow = workers.on_group(workers.walk_part, **sent)
         given = self._grouped(blocks).applyInArrow(follow, LETTERS)
         return Items(given.unionByName(self._added_up(items)), walk.dtype, items.checkpoint)
 
     def update(self, items: Items, step: Step) -> Items:
-        """Apply `step` to every shard; the new table takes the place of the one before."""
+        """Apply `step` to every shard; the new table replaces the previous one."""
         waiting = items.given is not None
         shards = checkpoint(
             self._added_up(items, step) if waiting else self._map(items.shards, workers.update, step=step)
@@ -209,7 +210,7 @@ class SparkEngine:
         return Items(shards, checkpoint=shards)
 
     def names(self, sets: Sets, items: Items) -> "DataFrame":
-        """The released items as a Spark frame that knows nothing of where they come from."""
+        """The released items as a Spark frame without a reference to the source data."""
         mail = self._map(self._added_up(items), workers.post, reads=["released"])
         parts = sets.parts.select("place", "names").groupBy("place")
         decode = workers.on_groups(workers.decode)
@@ -217,7 +218,7 @@ class SparkEngine:
         return checkpoint(self._spread(told, *map(named, told.columns)).distinct())
 
     def _added_up(self, items: Items, step: Step | None = None) -> "DataFrame":
-        """The shards, after they have added up what was given to them."""
+        """The shards after adding the weights that were sent to them."""
         if items.given is None:
             return items.shards
         gather = workers.on_group(workers.gather, dtype=items.given, step=step)
@@ -230,11 +231,11 @@ class SparkEngine:
         return self._spread(table, "place").groupBy("place")
 
     def _spread(self, table: "DataFrame", *by: str) -> "DataFrame":
-        """As many Spark partitions as places, within what the session asks for: tables that meet need not move again."""
+        """As many Spark partitions as places, within the limit of the session, so that joined tables need not move again."""
         return table.repartition(min(self._shards, self._partitions), *by)
 
     def _keep(self, table: "DataFrame") -> "DataFrame":
-        """Compute the table now and keep it until the end; Spark computes it again, to the same bit, if it is lost."""
+        """Compute the table now and keep it until the end; if it is lost, Spark computes exactly the same table again."""
         self._persisted.append(table.persist())
         with translated():
             table.count()

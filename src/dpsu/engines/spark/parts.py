@@ -1,15 +1,15 @@
-"""What Spark's workers do: every part of the users is a small local engine, and parts and shards exchange letters.
+"""The code of Spark's workers: every part of the users is a small local engine, and parts and shards exchange letters.
 
-Users are divided into parts, and a part's rows are read, cut and weighed by the local engine. Items are divided into
-shards by their digests. A part adds up what its users give before anything travels, so one item that everybody holds
-costs one number per part. A letter is a row (place, sender, payload): parts live at places from 0 up, shards below.
+Users are divided into parts, and the rows of a part are read, sampled and weighed by the local engine. Items are
+divided into shards by their digests. A part sums the weights of its users before it sends anything, so an item that
+everybody holds costs one number per part. A letter is a row (place, sender, payload): parts have places from 0 up,
+shards below 0.
 """
 
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -28,13 +28,13 @@ from dpsu.sources.discreet import discreet
 LETTERS = pa.schema([("place", pa.int64()), ("sender", pa.int64()), ("payload", pa.binary())])
 PARTS = LETTERS.append(pa.field("names", pa.binary()))
 SELF = -1
-"""The sender of what a place knows itself."""
+"""The sender of a place's own state."""
 
 BATCH_ROWS, BATCH_BYTES = 1 << 17, 1 << 26
-"""Rows that are gathered before they are divided, and bytes, should they be long: Spark's own batches are too small."""
+"""Rows, or bytes if rows are long, that are collected before they are divided: Spark's own batches are too small."""
 
 SATURATION = 1 << 62
-"""Where sums of many parts stop; no threshold is anywhere near."""
+"""Limit of sums over parts; all thresholds are far below it."""
 
 Letter = tuple[int, int, bytes]
 Part = tuple[int, Rows]
@@ -42,7 +42,7 @@ Part = tuple[int, Rows]
 
 @dataclass(frozen=True, repr=False)
 class Shard:
-    """Some of the items: their columns, and for every part where its items stand among them."""
+    """Some of the items: their columns, and for every part the positions of its items."""
 
     columns: dict[str, NDArray[Any]]
     links: dict[int, NDArray[np.uint32]]
@@ -50,42 +50,20 @@ class Shard:
 
 @dataclass(frozen=True)
 class Cut:
-    """How rows are to be cut on the next occasion: to items that are open, and then to `max_items`."""
+    """How rows are sampled the next time: first restricted to open items, then to `max_items`."""
 
     max_items: int
     stream: Stream
     round: int
 
 
-@dataclass(frozen=True)
-class Named:
-    """A compiled loop by its name: workers take theirs from the cache instead of compiling a copy that was sent."""
-
-    module: str
-    name: str
-
-
-def sendable(work: Rule | Walk) -> Rule | Walk:
-    """The rule or walk as it travels; a caller's own loop travels as it is."""
-    named = Named(work.kernel.__module__, work.kernel.__name__)
-    known = getattr(import_module(named.module), named.name, None) is work.kernel
-    return replace(work, kernel=named) if known else work
-
-
-def arrived(work: Any) -> Any:
-    """The rule or walk as it was sent, with its compiled loop."""
-    if isinstance(work.kernel, Named):
-        return replace(work, kernel=getattr(import_module(work.kernel.module), work.kernel.name))
-    return work
-
-
 def in_task(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Workers' errors end up in logs: those of libraries, which may quote data, are replaced by their bare names."""
+    """Errors of workers appear in logs: errors of libraries, which may quote data, are replaced by their type."""
     return discreet(function, "a Spark task failed")
 
 
 def on_group(function: Callable[..., pa.Table], **options: Any) -> Callable[[Any], Any]:
-    """The function with its options, for Spark to apply to every group: Spark counts arguments."""
+    """The function with its options bound, for Spark to apply to every group: Spark counts arguments."""
     apply = in_task(partial(function, **options))
     return lambda table: apply(table)
 
@@ -99,17 +77,17 @@ def on_groups(function: Callable[..., pa.Table], **options: Any) -> Callable[[An
 def on_batches(
     function: Callable[[pa.RecordBatch], Iterable[pa.RecordBatch]], batches: Iterable[Any]
 ) -> Iterator[Any]:
-    """Apply a function to every batch, with errors that quote no data."""
+    """Apply a function to every batch, with errors that contain no data."""
     apply = in_task(lambda batch: list(function(batch)))
     for batch in batches:
         yield from apply(batch)
 
 
-# -- reading: from rows of the source to parts
+# -- reading: rows of the source into parts
 
 
 def in_large_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """The rows of an iterator of Arrow batches in fewer, larger ones."""
+    """Merge the rows of an iterator of Arrow batches into fewer, larger batches."""
     waiting: list[pa.RecordBatch] = []
     for batch in batches:
         waiting.append(batch)
@@ -130,7 +108,7 @@ def divide(
     distinct: bool,
     label: str,
 ) -> Iterator[pa.RecordBatch]:
-    """Letters to the parts with the rows of their users; `distinct` drops rows that repeat another."""
+    """Letters to the parts with the rows of their users; `distinct` drops repeated rows."""
     apply = in_task(partial(_divide, user=user, parts=parts, stream=stream, distinct=distinct, label=label))
     for table in in_large_batches(batches):
         yield apply(table)
@@ -158,7 +136,7 @@ def _divide(
 
 
 def _as_block(rows: pa.Table) -> bytes:
-    """Rows as one Arrow stream: Spark sorts and moves a block as a single row, which is much faster than row by row."""
+    """Rows as one Arrow stream: Spark sorts and moves a block as a single row, which is much faster than single rows."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, rows.schema) as writer:
         writer.write_table(rows)
@@ -166,9 +144,9 @@ def _as_block(rows: pa.Table) -> bytes:
 
 
 def build_part(table: pa.Table, *, read: Callable[[pl.DataFrame], UserSets], item: list[str]) -> pa.Table:
-    """The sets of one part's users, read as the local engine reads a frame, and the names of their items.
+    """The sets of the users of one part, read as the local engine reads a frame, and the names of their items.
 
-    Items get numbers in the order of their digests, and so in the order of the shards that they belong to.
+    Items are numbered in the order of their digests, and so in the order of their shards.
     """
     own = pa.concat_tables(
         pa.ipc.open_stream(block.as_buffer()).read_all() for block in table.column("payload")
@@ -199,26 +177,26 @@ def as_frame(table: pa.Table) -> pl.DataFrame:
 
 
 def announce(batch: pa.RecordBatch, *, shards: int) -> Iterator[pa.RecordBatch]:
-    """Every part tells the shards which items it has."""
+    """Every part sends the shards the list of its items."""
     for part, rows in _parts_in(batch):
         yield _letters(_to_shards(part, rows, shards, digest=rows.item_digests))
 
 
 def cut(batch: pa.RecordBatch, *, max_items: int, stream: Stream, round: int) -> Iterator[pa.RecordBatch]:
-    """The parts with every user's set cut to `max_items`."""
+    """The parts with every user's set sampled to `max_items`."""
     for part, rows in _parts_in(batch):
         (smaller,) = LocalEngine(1).bound([rows], max_items, stream, round=round)
         yield _letters([(part, SELF, _pack(smaller))])
 
 
 def weigh_alone(batch: pa.RecordBatch, *, rule: Rule, shards: int) -> Iterator[pa.RecordBatch]:
-    """What the users of every part give, where they need not know anything about the items."""
+    """The weights of the users of every part, if they do not depend on the items' columns."""
     for part, rows in _parts_in(batch):
         yield _letters(_weighed(part, rows, {}, rule, shards))
 
 
 def weigh_informed(own: pa.Table, mail: pa.Table, *, rule: Rule, cut: Cut | None, shards: int) -> pa.Table:
-    """What the users of a part give, after the shards have written about its items."""
+    """The weights of the users of a part, after the shards have sent the columns of its items."""
     ((part, rows),) = _parts_in(own)
     columns = _read_mail(mail)
     if cut is not None:
@@ -227,12 +205,12 @@ def weigh_informed(own: pa.Table, mail: pa.Table, *, rule: Rule, cut: Cut | None
 
 
 def _weighed(part: int, rows: Rows, columns: Columns, rule: Rule, shards: int) -> Iterator[Letter]:
-    given = LocalEngine(1).weigh([rows], columns, arrived(rule))
+    given = LocalEngine(1).weigh([rows], columns, rule)
     return _to_shards(part, rows, shards, total=given["total"], held=given["held"])
 
 
 def count_users(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """How many users every part has."""
+    """The number of users of every part."""
     yield pa.record_batch(
         {"users": pa.array([len(rows.user_digests) for _, rows in _parts_in(batch)], pa.int64())}
     )
@@ -260,21 +238,21 @@ def _some_users(rows: Rows, users: NDArray[np.int64]) -> Rows:
 
 
 def walk_part(table: pa.Table, *, walk: Walk, stream: Stream, shards: int) -> pa.Table:
-    """A policy over one of its parts: its users come from all parts that hold rows, and so do the answers."""
+    """Run a policy on one of its parts: its users come from all parts with rows, and so do the results."""
     turn = table.column("place")[0].as_py()
     senders, blocks = zip(*sorted(_parts_in(table, "sender"), key=lambda block: block[0]), strict=True)
     rows, where = _merged(blocks)
-    given = LocalEngine(1).walk([rows], {}, replace(arrived(walk), parts=1), stream)
+    given = LocalEngine(1).walk([rows], {}, replace(walk, parts=1), stream)
     total, held = given["total"].copy(), given["held"].copy()
     answers: list[Letter] = []
     for sender, block, place in zip(senders, blocks, where, strict=True):
         answers += _to_shards(sender, block, shards, turn, total=total[place], held=held[place])
-        total[place], held[place] = 0, False  # told once: other parts have the item too
+        total[place], held[place] = 0, False  # announced once: other parts have the item too
     return pa.Table.from_batches([_letters(answers)])
 
 
 def _merged(blocks: Iterable[Rows]) -> tuple[Rows, list[NDArray[np.uint32]]]:
-    """The rows of all blocks under one numbering of users and items, and the numbers of each block's items."""
+    """The rows of all blocks with a common numbering of users and items, and the numbers of each block's items."""
     blocks = list(blocks)
     digests, numbers = _union([block.item_digests for block in blocks])
     items = np.concatenate([number[block.items] for block, number in zip(blocks, numbers, strict=True)])
@@ -288,7 +266,7 @@ def _merged(blocks: Iterable[Rows]) -> tuple[Rows, list[NDArray[np.uint32]]]:
 
 
 def _union(parts: list[NDArray[np.uint64]]) -> tuple[NDArray[np.uint64], list[NDArray[np.uint32]]]:
-    """The distinct digests in ascending order, and where those of each part stand among them."""
+    """The distinct digests in ascending order, and the positions of the digests of each part."""
     everything = np.concatenate(parts)
     order = digest_order(everything)
     ordered = everything[order]
@@ -302,7 +280,7 @@ def _union(parts: list[NDArray[np.uint64]]) -> tuple[NDArray[np.uint64], list[ND
 
 
 def found_shard(table: pa.Table) -> pa.Table:
-    """A shard from what the parts have announced."""
+    """A shard, built from the announcements of the parts."""
     letters = sorted(_open(table), key=lambda letter: letter[1])
     digests, numbers = _union([content["digest"] for _, _, (_, content) in letters])
     links = {part: number for (_, part, _), number in zip(letters, numbers, strict=True)}
@@ -319,12 +297,12 @@ def post(batch: pa.RecordBatch, *, reads: list[str]) -> Iterator[pa.RecordBatch]
 
 
 def gather(table: pa.Table, *, dtype: type[np.generic], step: Step | None) -> pa.Table:
-    """A shard with what all parts have given to its items, and with the columns that the step changes or adds."""
+    """A shard with the weights that all parts gave to its items, and with the columns that the step changes or adds."""
     letters = list(_open(table))
     ((place, _, shard),) = (letter for letter in letters if letter[1] == SELF)
     total = np.zeros(len(shard.columns["digest"]), dtype)
     held = np.zeros(len(total), np.bool_)
-    # In the order of a policy's parts: sums of floats depend on it, and every engine must have the same.
+    # In the order of a policy's parts: sums of floats depend on the order, and every engine must use the same.
     answers = [(content[0], part, content[1]) for _, part, content in letters if part != SELF]
     for _, part, given in sorted(answers, key=lambda answer: answer[:2]):
         at = shard.links[part]
@@ -350,7 +328,7 @@ def update(batch: pa.RecordBatch, *, step: Step) -> Iterator[pa.RecordBatch]:
 def _to_shards(
     part: int, rows: Rows, shards: int, turn: int = 0, **columns: NDArray[Any]
 ) -> Iterator[Letter]:
-    """The columns of a part's items, cut into letters: digests are in ascending order, and so are shards."""
+    """The columns of a part's items, divided into letters: digests are in ascending order, and so are shards."""
     shard = (rows.item_digests[:, 0] >> np.uint64(32)) * np.uint64(shards) >> np.uint64(32)
     bounds = np.searchsorted(shard, np.arange(shards + 1, dtype=np.uint64))
     for number in np.flatnonzero(np.diff(bounds)).tolist():
@@ -359,7 +337,7 @@ def _to_shards(
 
 
 def _read_mail(mail: pa.Table) -> dict[str, NDArray[Any]]:
-    """What all shards write to one part, in the order of its items."""
+    """The letters of all shards to one part, in the order of its items."""
     letters = [content for _, _, content in sorted(_open(mail), key=lambda letter: letter[1])]
     names: Mapping[str, Any] = letters[0] if letters else {}
     return {name: np.concatenate([letter[name] for letter in letters]) for name in names}

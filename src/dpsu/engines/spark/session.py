@@ -1,4 +1,4 @@
-"""Spark sessions: whose they are, which Python their workers run, and what their failures say."""
+"""Spark sessions: finding one, the Python of its workers, and its errors."""
 
 import os
 import re
@@ -19,13 +19,13 @@ READERS = {"parquet": "parquet", "csv": "csv", "tsv": "csv", "jsonl": "json", "n
 
 
 def is_spark_frame(source: Any) -> bool:
-    """Whether this is a DataFrame of Spark, classic or Connect, without importing Spark to find out."""
+    """Whether this is a Spark DataFrame, classic or Connect, without importing Spark."""
     module = type(source).__module__
     return module.startswith("pyspark.sql") and type(source).__name__ == "DataFrame"
 
 
 def session_for(source: Any) -> "SparkSession":
-    """The session of a Spark frame, or for files the one that is active or can be made."""
+    """The session of a Spark frame; for files, the active session or a new one."""
     if is_spark_frame(source):
         return source.sparkSession
     try:
@@ -41,7 +41,7 @@ def session_for(source: Any) -> "SparkSession":
 
 
 def scan_files(session: "SparkSession", source: Any, format: str | None) -> "tuple[DataFrame, bool]":
-    """The files as a Spark frame, and whether a schema names its columns.
+    """The files as a Spark frame, and whether its column names come from a schema.
 
     CSV has no types: its values are strings, and an empty field is null.
     """
@@ -59,14 +59,14 @@ def scan_files(session: "SparkSession", source: Any, format: str | None) -> "tup
 
 
 def named(column: str) -> str:
-    """The name of a column as Spark reads it, dots and all."""
+    """The name of a column as Spark reads it, including dots."""
     return "`" + column.replace("`", "``") + "`"
 
 
 def set_python(session: "SparkSession") -> Callable[[], None]:
-    """Have the workers of this machine run this very Python, unless the session says which; returns how to undo it.
+    """Make the workers of this machine use this Python, unless the session sets one; returns how to undo it.
 
-    On other machines it may stand elsewhere, and on Spark Connect the server decides: there the session must say it.
+    On other machines the path may differ, and with Spark Connect the server decides: there the session must set it.
     """
     context = getattr(session, "_sc", None)
     said = "PYSPARK_PYTHON" in os.environ or (context and context.getConf().contains("spark.pyspark.python"))
@@ -81,7 +81,7 @@ def set_python(session: "SparkSession") -> Callable[[], None]:
 
 
 def checkpoint(table: "DataFrame") -> "DataFrame":
-    """Compute the table now and forget how: in the session's checkpoint directory, or else on the executors."""
+    """Compute the table now and drop its plan: in the session's checkpoint directory, or else on the executors."""
     context = getattr(table.sparkSession, "_sc", None)
     folder = table.sparkSession.conf.get("spark.checkpoint.dir", None) or (
         context and context.getCheckpointDir()
@@ -91,14 +91,14 @@ def checkpoint(table: "DataFrame") -> "DataFrame":
 
 
 def drop_checkpoint(table: "DataFrame") -> None:
-    """Free the executors of a table that is no longer needed; a Connect client does so with its last reference."""
+    """Free a table on the executors that is no longer needed; a Connect client does so with its last reference."""
     if hasattr(table, "_jdf"):
         table._jdf.queryExecution().logical().rdd().unpersist(False)
 
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """Turn Spark's failures into one line: workers' own errors as they were, all others by their kind alone."""
+    """Turn Spark's errors into one line: errors of dpsu in workers are kept, all others are reduced to their type."""
     try:
         yield
     except DpsuError:
@@ -115,7 +115,7 @@ def _translation(error: Exception) -> DpsuError:
         return kind(ours[2])
     if "No module named 'dpsu'" in text:
         return SourceError(
-            "the Spark workers have no dpsu: install it in the Python they run, spark.pyspark.python (docs/cluster.md)"
+            "the Spark workers have no dpsu: install it in their Python, spark.pyspark.python (docs/cluster.md)"
         )
     condition = getattr(error, "getCondition", lambda: None)() or type(error).__name__
-    return SourceError(f"Spark failed with {condition}; its log says more, for the curator's eyes only")
+    return SourceError(f"Spark failed with {condition}; see its log, for the curator only")

@@ -1,0 +1,35 @@
+"""Hints: unknown arguments get the name that was probably meant."""
+
+import pytest
+
+import dpsu
+from dpsu.errors import InvalidArgument
+from dpsu.hints import known_arguments
+
+
+@known_arguments(colour="It is called color now.")
+def paint(*, color: str = "red", width: int = 1) -> str:
+    return color * width
+
+
+def test_known_arguments_pass() -> None:
+    assert paint(color="ab", width=2) == "abab"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "meant"),
+    [({"colour": "blue"}, "color"), ({"widht": 3}, "width"), ({"alpha": 2}, "PolicyGaussian")],
+)
+def test_unknown_arguments_say_what_was_meant(wrong: dict[str, object], meant: str) -> None:
+    with pytest.raises(InvalidArgument, match=meant):
+        paint(**wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", [name for name in dpsu.__all__ if isinstance(getattr(dpsu, name), type)])
+def test_algorithms_refuse_unknown_options(name: str) -> None:
+    from dpsu.algorithms.algorithm import Algorithm
+
+    kind = getattr(dpsu, name)
+    if issubclass(kind, Algorithm):
+        with pytest.raises(InvalidArgument, match="colour"):
+            kind(colour="blue")
