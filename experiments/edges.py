@@ -1,6 +1,6 @@
 """At the edges of every range: does a calibration refuse, or promise what `dpsu.verify` accepts and a lone user can trust?
 
-    python -m experiments.edges [--points 5600] [--seed 1]
+    python -m experiments.edges [--points 6000] [--seed 1] [--only ordered-laplace]
 
 Draws points from a grid of privacy, set size, calibration and options of every private algorithm and of policies of one's
 own. A point fails if calibration raises anything but InvalidArgument, warns or takes longer than a minute, if its statement
@@ -13,7 +13,7 @@ import random
 import resource
 import time
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from itertools import product
 from multiprocessing import get_context
@@ -73,6 +73,7 @@ OWN = {
 SUBJECTS = [name for name, entry in CATALOGUE.items() if entry.private] + list(OWN)
 
 SHARES = [(1.0,), (0.5, 0.5), (0.01,) * 100, (SMALLEST_SHARE, 1 - SMALLEST_SHARE), (1 - 1e-6, 1e-6)]
+ORDERS = [[], ["a"], list(range(1000))]
 
 
 @dataclass(frozen=True)
@@ -98,14 +99,14 @@ class Outcome:
     verified: float = 0.0
 
 
-def points(count: int, seed: int) -> list[Point]:
+def points(count: int, seed: int, subjects: Sequence[str] = SUBJECTS) -> list[Point]:
     """As many points of every subject, drawn without repeats from its grid; every other one with options."""
     draw = random.Random(seed)
     grid = list(product(EPSILONS, DELTAS, ITEMS, CALIBRATIONS))
     found = []
-    for subject in SUBJECTS:
+    for subject in subjects:
         own = [place for place in grid if subject != "optimal-single" or place[2:] == (1, "exact")]
-        chosen = draw.sample(own, min(len(own), -(-count // len(SUBJECTS))))
+        chosen = draw.sample(own, min(len(own), -(-count // len(subjects))))
         for k, (epsilon, delta, items, calibration) in enumerate(chosen):
             options = _options(subject, draw) if k % 2 else {}
             found.append(Point(subject, epsilon, delta, items, calibration, options))
@@ -173,6 +174,8 @@ def _options(subject: str, draw: random.Random) -> dict[str, Any]:
     choices = {name: _ends(OPTIONS[name]) for name in names if name in OPTIONS}
     if "shares" in names:
         choices["shares"] = [s for s in SHARES if subject == "dp-sips" or len(s) == 2]
+    if "order" in names:
+        choices["order"] = ORDERS
     # One or two at a time: all ends at once are refused nearly everywhere.
     chosen = draw.sample(sorted(choices), min(len(choices), draw.choice([1, 1, 2])))
     return {name: draw.choice(choices[name]) for name in chosen}
@@ -199,11 +202,12 @@ def _ends(allowed: Any) -> list[Any]:
 def main() -> int:
     """The table on stdout; 1 if a point failed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--points", type=int, default=5600)
+    parser.add_argument("--points", type=int, default=6000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", choices=SUBJECTS)
     arguments = parser.parse_args()
     began = time.monotonic()
-    chosen = points(arguments.points, arguments.seed)
+    chosen = points(arguments.points, arguments.seed, [arguments.only] if arguments.only else SUBJECTS)
     random.Random(arguments.seed).shuffle(chosen)
     with get_context("spawn").Pool(PROCESSES) as pool:
         table, bad = report(pool.imap_unordered(judge, chosen, chunksize=4))

@@ -17,6 +17,7 @@ from dpsu.algorithms.focused import FocusedMechanism
 from dpsu.algorithms.mad import UNIT, AdaptiveRound, Mad2rMechanism, MadMechanism
 from dpsu.algorithms.mechanism import CurveSelection, Floats, GaussianSelection, Mechanism, OneRound
 from dpsu.algorithms.optimal_single import OptimalSingleMechanism
+from dpsu.algorithms.ordered import OrderedLaplaceMechanism
 from dpsu.algorithms.policy import PolicyMechanism
 from dpsu.algorithms.weighted import even_rule
 from dpsu.engines.contract import Rule
@@ -57,7 +58,7 @@ def _(mechanism: OneRound, engine: LocalEngine, rows: list[Rows]) -> float:
 
 
 @_chance.register
-def _(mechanism: PolicyMechanism, engine: LocalEngine, rows: list[Rows]) -> float:
+def _(mechanism: PolicyMechanism | OrderedLaplaceMechanism, engine: LocalEngine, rows: list[Rows]) -> float:
     totals = engine.walk(rows, engine.items(rows), mechanism.walk, STREAM)["total"]
     return _any(mechanism.selection, mechanism.walk.unit * totals)
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from dpsu.algorithms.mad import Mad as Mad
     from dpsu.algorithms.mad import Mad2r as Mad2r
     from dpsu.algorithms.optimal_single import OptimalSingle as OptimalSingle
+    from dpsu.algorithms.ordered import OrderedLaplace as OrderedLaplace
     from dpsu.algorithms.policy import Policy as Policy
     from dpsu.algorithms.policy import PolicyGaussian as PolicyGaussian
     from dpsu.algorithms.policy import PolicyGaussianL1 as PolicyGaussianL1
@@ -51,6 +52,7 @@ _HOMES = {
     "dpsu.algorithms.k_anonymity": ["KAnonymity"],
     "dpsu.algorithms.mad": ["Mad", "Mad2r"],
     "dpsu.algorithms.optimal_single": ["OptimalSingle"],
+    "dpsu.algorithms.ordered": ["OrderedLaplace"],
     "dpsu.algorithms.policy": ["Policy", "PolicyGaussian", "PolicyGaussianL1", "PolicyLaplace"],
     "dpsu.algorithms.weighted": ["WeightedGaussian", "WeightedLaplace"],
     "dpsu.api.compare": ["compare"],
@@ -75,7 +77,8 @@ __all__ = [  # noqa: RUF022
     "release", "ngrams", "plan", "compare", "tune", "list_algorithms", "check_policy", "verify",
     "Release", "Statement", "Budget", "Ledger", "Plan", "Tuned",
     "CountLaplace", "CountGaussian", "WeightedLaplace", "WeightedGaussian", "PolicyLaplace", "PolicyGaussian",
-    "PolicyGaussianL1", "Policy", "FocusedGaussian", "DpSips", "Mad", "Mad2r", "OptimalSingle", "KAnonymity",
+    "PolicyGaussianL1", "Policy", "OrderedLaplace", "FocusedGaussian", "DpSips", "Mad", "Mad2r", "OptimalSingle",
+    "KAnonymity",
     "DpsuError", "EmptyRelease", "WeakPrivacy", "CuratorNote",
     "datasets", "testing", "__version__",
 ]  # fmt: skip

@@ -22,6 +22,7 @@ OPTIONS = {
     "alpha": "PolicyGaussian(alpha=2)",
     "passes": "PolicyGaussian(passes=2)",
     "parts": "PolicyGaussian(parts=8)",
+    "order": "OrderedLaplace(order=['a', 'b'])",
     "k": "KAnonymity(k=20)",
     "shares": "DpSips(shares=(0.1, 0.9))",
     "focus": "FocusedGaussian(rounds=32)",

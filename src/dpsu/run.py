@@ -74,7 +74,7 @@ def run(job: Job, source: Source, engine: Engine, terms: Terms) -> Release:
 
 def state(promise: Promise, source: Source, terms: Terms, stream: Stream, salt: bytes) -> Statement:
     """The statement of a run as far as it is known before data is read."""
-    data, lists = source.described(), terms.lists.described(salt)
+    data, lists = source.described(), {**terms.lists.described(salt), **promise.lists}
     return Statement(
         kind=promise.kind,
         algorithm=promise.algorithm,

@@ -81,7 +81,14 @@ def test_it_releases_at_least_what_the_others_do_from_one_item_each():
     request = Request(1.0, 1e-5, max_items=1)
     holders = np.arange(1, 60)
     best = mechanism_for(1.0, 1e-5).chance(holders, 1)
-    rivals = ["count-laplace", "weighted-laplace", "policy-laplace", "weighted-gaussian", "policy-gaussian"]
+    rivals = [
+        "count-laplace",
+        "weighted-laplace",
+        "policy-laplace",
+        "ordered-laplace",
+        "weighted-gaussian",
+        "policy-gaussian",
+    ]
     for name in [*rivals, "mad", "mad2r", "dp-sips"]:
         chance = find(name).calibrate(request).chance(holders, 1)
         assert (chance <= best + 1e-9).all(), name

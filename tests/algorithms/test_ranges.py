@@ -105,7 +105,7 @@ def test_policy_gaussian_refuses_where_rounding_would_double_the_noise(privacy, 
 
 def test_the_cutoff_of_a_policy_is_never_below_one_budget():
     """A user with a new item then spends the whole budget, as the threshold takes for granted."""
-    for algorithm in ("policy-gaussian", "policy-laplace"):
+    for algorithm in ("policy-gaussian", "policy-laplace", "ordered-laplace"):
         walk = mechanism_for(algorithm, 50.0, 0.5, 10, alpha=0.0, parts=1000).walk
         assert walk.unit * walk.cutoff >= 1
 
@@ -162,6 +162,11 @@ OUTSIDE = [
     ("policy-laplace", {"alpha": True}),
     ("policy-laplace", {"passes": 1001}),
     ("policy-laplace", {"passes": True}),
+    ("ordered-laplace", {"alpha": -1.0}),
+    ("ordered-laplace", {"parts": 0}),
+    ("ordered-laplace", {"parts": 1001}),
+    ("ordered-laplace", {"passes": 2}),
+    ("ordered-laplace", {"order": "words.txt"}),
     ("policy-gaussian", {"parts": 0}),
     ("policy-gaussian", {"parts": 1001}),
     ("dp-sips", {"shares": (1e-13, 1 - 1e-13)}),

@@ -26,6 +26,7 @@ ALGORITHMS = [
     "weighted-gaussian",
     "policy-laplace",
     "policy-gaussian",
+    "ordered-laplace",
 ]
 
 

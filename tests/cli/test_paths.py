@@ -57,6 +57,7 @@ INPUTS_AS_OUTPUTS = {
         "--plot",
     ),
     "a report's statement": (["report", "list.txt", "-o", "list.txt"], "--output"),
+    "the public order": ([*RELEASE, "rows.csv", "--order", "list.txt", "-o", "list.txt"], "--order"),
     "the excluded items": ([*RELEASE, "rows.csv", "--exclude", "list.txt", "-o", "list.txt"], "--exclude"),
     "the public items": (
         [*RELEASE, "rows.csv", "--public-items", "list.txt", "-o", "list.txt"],

@@ -22,6 +22,18 @@ def posts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+def test_a_public_order_comes_from_a_file(posts: Path, tmp_path: Path) -> None:
+    order, target = tmp_path / "order.txt", tmp_path / "words.txt"
+    order.write_text("the\nand\n")
+    columns = ["--user", "author", "--item", "word"]
+    # With this alpha the cutoff lies where the curve is 1; a secret comes out with a chance of delta.
+    how = ["--algorithm", "ordered-laplace", "--alpha", "60", "--order", order]
+    run = dpsu("release", posts, *columns, *PRIVACY, *how, "-o", target)
+    assert run.returncode == 0, run.stderr
+    assert target.read_text().split() == ["and", "the"]
+    assert json.loads(Path(f"{target}.statement.json").read_text())["lists"]["order"]["count"] == 2
+
+
 @pytest.mark.parametrize("ending", ["parquet", "csv", "jsonl", "txt"])
 def test_release_writes_the_items(posts: Path, tmp_path: Path, ending: str) -> None:
     target, statement = tmp_path / f"words.{ending}", tmp_path / "statement.json"

@@ -12,6 +12,7 @@ from spark_sessions import require_spark, session
 
 import dpsu
 from dpsu.algorithms.catalogue import find
+from dpsu.algorithms.lists import digests_of, typed
 from dpsu.algorithms.request import Request
 from dpsu.algorithms.weighted import even_rule
 from dpsu.engines.choose import engine_for
@@ -154,6 +155,24 @@ def test_a_policy_leaves_the_same_weights(bench: Bench, oracle: Bench, parts: in
     assert max(row["total"] for row in tables[0].values()) == parts * 3 * ONE
 
 
+@pytest.mark.parametrize("parts", [1, 3])
+@pytest.mark.parametrize("listed", [0, 50])
+def test_an_order_of_users_and_items_leaves_the_same_weights(
+    bench: Bench, oracle: Bench, parts: int, listed: int
+) -> None:
+    """Small sets first, and items of a list before all others: on every engine, in every part."""
+    tables = []
+    for each in (bench, oracle):
+        sets = each.read(corpus())
+        words = pl.DataFrame({"item": [f"word {n}" for n in range(listed)]})
+        first = digests_of(typed(words, each.engine.item_types(sets), "order"), STREAM) if listed else None
+        walk = Walk("fill_in_order", 3 * ONE, ONE, 1, np.int64, 1 / ONE, parts, small_first=True, first=first)
+        rows = each.engine.bound(sets, 20, STREAM)
+        tables.append(each.table(each.engine.walk(rows, each.engine.items(sets), walk, STREAM)))
+    assert tables[0] == tables[1]
+    assert max(row["total"] for row in tables[0].values()) == parts * 3 * ONE
+
+
 def test_names_are_those_of_the_released_items_in_their_type(bench: Bench) -> None:
     frame = corpus().select(
         user=pl.col("user").cast(pl.String), item=pl.col("item").str.slice(5).cast(pl.Int32)
@@ -199,6 +218,7 @@ ALGORITHMS = [
     "weighted-gaussian",
     "policy-gaussian",
     "policy-laplace",
+    "ordered-laplace",
 ]
 
 

@@ -150,6 +150,14 @@ TUNED = [
 ]
 
 
+def _in_order(fields: Fields) -> None:
+    """An algorithm that 0.1 did not have, with a public order of which schema 1 cannot speak."""
+    new = honest("ordered-laplace, public order")
+    fields |= {
+        name: new[name] for name in ("algorithm", "epsilon", "delta", "max_items", P, "budget", "proof")
+    }
+
+
 def _of_0_1(base: str, **ideas: Change) -> list[Forgery]:
     return on(f"0.1: {base}", **ideas)
 
@@ -160,6 +168,7 @@ OLD = [
         old_statement_with_a_title=to("title", "words"),
         old_statement_of_a_new_version=to("version", "0.2.0"),
         old_statement_by_an_own_policy=to("algorithm", "own-policy"),
+        old_statement_in_order=_in_order,
         old_statement_with_a_claim_of_its_own=to("rests_on", ["the caller is honest"]),
         old_statement_called_tuned=to("algorithm", "weighted-gaussian, tuned"),
         old_statement_as_schema_2=to("schema", "dpsu-statement/2"),

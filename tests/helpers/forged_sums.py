@@ -29,7 +29,8 @@ def _cutoff_of(alpha: float) -> Change:
     def change(fields: Fields) -> None:
         stated = fields[P]
         scale = stated.get("sigma", stated.get("scale"))
-        stated["alpha"], stated["cutoff"] = alpha, stated["threshold"] + alpha * scale
+        full = stated["threshold"] + alpha * scale
+        stated["alpha"], stated["cutoff"] = alpha, full
         if "scale" in stated:
             stated["cutoff"] = math.ceil(stated["cutoff"] * 2**30) / 2**30
 
@@ -156,6 +157,89 @@ POLICIES = [
         rounding_in_l1_unpaid=all_of(to("max_items", 10**6), _cutoff_of(1e5)),
     ),
     *on("own policy in l1, paper", l1_threshold_of_an_unequal_policy_too_low=p("threshold", times(0.999))),
+]
+
+
+def _without_its_list(fields: Fields) -> None:
+    """A public order of which nothing is said or guaranteed."""
+    fields["lists"] = {}
+    fields["rests_on"] = fields["rests_on"][:1]
+
+
+def _order_of_other_algorithm(fields: Fields) -> None:
+    """A list of the order beside an algorithm that has none, its claim included."""
+    fields["lists"] = {"order": {"count": 2, "sha256": "ab" * 32}}
+    fields["rests_on"] = [*fields["rests_on"], "the list order was not made from this data"]
+
+
+def _part_of_descent(fields: Fields) -> None:
+    """The cutoff that ℓ1-descent would have in so many parts."""
+    stated = fields[P]
+    full = stated["threshold"] + stated["alpha"] * stated["scale"]
+    stated["cutoff"] = math.ceil(1.5 * full / stated["parts"] * 2**30) / 2**30
+
+
+IN_ORDER = [
+    *on(
+        "ordered-laplace",
+        steeper_curve_in_order=p("scale", times(0.999)),
+        lower_midpoint_in_order=p("threshold", times(0.99)),
+        larger_kappa_in_order=_midpoint_of(times(1.001)),
+        cutoff_in_order_below_a_budget=p("cutoff", 0.5),
+        cutoff_in_order_beside_alpha=p("cutoff", times(1.5)),
+        cutoff_in_order_between_two_units=p("cutoff", plus(2.0**-31)),
+        alpha_in_order_that_overflows=_cutoff_of(8.5e9),
+        alpha_in_order_negative=_cutoff_of(-2.0),
+        alpha_in_order_of_another_cutoff=p("alpha", 2.0),
+        no_part_in_order=p("parts", 0),
+        too_many_parts_in_order=p("parts", 1001),
+        parts_in_order_a_float=p("parts", 1.0),
+        parts_in_order_without_their_cutoff=p("parts", 8),
+        order_by_the_data=p("item_order", "frequency"),
+        order_null=p("item_order", None),
+        order_a_list=p("item_order", ["keyed"]),
+        order_untold=without(P, "item_order"),
+        public_order_without_a_list=p("item_order", "public"),
+        keyed_order_with_a_list=_order_of_other_algorithm,
+        passes_in_order=p("passes", 1),
+        symmetry_in_order=p("symmetric", True),
+        order_with_a_budget=to("budget", CHEAP),
+        order_with_the_proof_of_descent=to("proof", "docs/policies.md"),
+        order_called_descent=all_of(to("algorithm", "policy-laplace"), to("proof", "docs/policies.md")),
+        order_at_a_smaller_delta=to("delta", 0.999e-6),
+        order_at_a_smaller_epsilon=to("epsilon", 0.999),
+        order_by_the_paper=to("calibration", "paper"),
+    ),
+    *on(
+        "ordered-laplace, in parts",
+        parts_that_overflow=all_of(p("parts", 1000), p("cutoff", 2.0**31)),
+        fewer_parts_than_cutoff_is_for=p("parts", 4),
+        cutoff_of_a_part_as_for_descent=_part_of_descent,
+    ),
+    *on("ordered-laplace, tiny epsilon", totals_in_order_beyond_64_bits=_cutoff_of(1e6)),
+    *on(
+        "ordered-laplace, paper",
+        symmetric_threshold_in_order=p("threshold", times(0.999)),
+        threshold_in_order_of_fewer_items=to("max_items", 41),
+    ),
+    *on(
+        "ordered-laplace, public order",
+        public_order_of_which_nothing_is_said=_without_its_list,
+        public_order_without_its_claim=at("rests_on", to=lambda claims: claims[:1]),
+        public_order_called_keyed=p("item_order", "keyed"),
+        public_order_without_a_digest=without("lists", "order", "sha256"),
+        public_order_of_a_negative_count=at("lists", "order", "count", to=-1),
+        public_order_with_a_salted_digest=at(
+            "lists", "order", to=lambda told: {"count": told["count"], "salted_sha256": told["sha256"]}
+        ),
+    ),
+    *on(WEIGHTED, order_beside_an_algorithm_without_one=_order_of_other_algorithm),
+    *on(
+        "tuned, ordered",
+        trial_with_a_public_order=at(P, "tuning", "trials", 0, P, "item_order", to="public"),
+        trial_in_order_of_other_alpha=at(P, "tuning", "settings", 0, "alpha", to=3),
+        trial_in_order_of_other_parts=at(P, "tuning", "settings", 1, "parts", to=1),
+    ),
 ]
 
 SUMS = [

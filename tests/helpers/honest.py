@@ -116,12 +116,15 @@ MAKERS: dict[str, Callable[[], Statement]] = {
         name: partial(single, name)
         for name in (
             *("count-gaussian", "weighted-gaussian", "policy-gaussian", "dp-sips", "mad", "mad2r"),
-            *("focused-gaussian", "count-laplace", "weighted-laplace", "policy-laplace"),
+            *("focused-gaussian", "count-laplace", "weighted-laplace", "policy-laplace", "ordered-laplace"),
         )
     },
     **{
         f"{name}, paper": partial(single, name, calibration="paper")
-        for name in ("weighted-gaussian", "policy-laplace", "weighted-laplace", "dp-sips", "focused-gaussian")
+        for name in (
+            *("weighted-gaussian", "policy-laplace", "weighted-laplace", "dp-sips", "focused-gaussian"),
+            "ordered-laplace",
+        )
     },
     "optimal-single": partial(single, "optimal-single", max_items=1),
     "count-gaussian, few items": partial(single, "count-gaussian", epsilon=8.0, max_items=4),
@@ -130,6 +133,9 @@ MAKERS: dict[str, Callable[[], Statement]] = {
     "policy-laplace, paper, in passes": partial(
         single, "policy-laplace", calibration="paper", passes=3, parts=8
     ),
+    "ordered-laplace, in parts": partial(single, "ordered-laplace", max_items=10**6, parts=8, alpha=2.0),
+    "ordered-laplace, tiny epsilon": partial(single, "ordered-laplace", epsilon=1e-5),
+    "ordered-laplace, public order": partial(single, "ordered-laplace", order=["b", "a"]),
     "policy-gaussian, in passes": partial(single, "policy-gaussian", passes=3, parts=8),
     "focused-gaussian, small": partial(single, "focused-gaussian", rounds=4, cap=0.5, warmup=0.3),
     "own policy": partial(single, EVEN),
@@ -149,6 +155,7 @@ MAKERS: dict[str, Callable[[], Statement]] = {
     "levels, dpne": partial(in_levels, "dpne"),
     "levels with counts": partial(in_levels, "focused-gaussian", CountingTerms(0.2, with_users=True)),
     "tuned with counts": partial(tuned, "part", ON_PART, counts=CountingTerms()),
+    "tuned, ordered": partial(tuned, "part", [{"algorithm": dpsu.OrderedLaplace(alpha=2, parts=2)}] * 2),
     "tuned on a part": partial(_first_setting, "part", ON_PART),
     "tuned by selection": partial(_first_setting, "selection", FOR_SELECTION),
     "tuned, own policies": partial(

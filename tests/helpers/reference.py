@@ -108,6 +108,40 @@ def l1_descent(histogram: dict[int, int], own: Sequence[int], cutoff: int, budge
         histogram[item] += 1
 
 
+def fill_by_units(histogram: dict[int, int], own: Sequence[int], cutoff: int, budget: int) -> None:
+    """Give unit after unit to the first item of the row that is below the cutoff."""
+    while budget > 0 and any(histogram[item] < cutoff for item in own):
+        histogram[next(item for item in own if histogram[item] < cutoff)] += 1
+        budget -= 1
+
+
+def fill_in_order(histogram: dict[int, int], own: Sequence[int], cutoff: int, budget: int) -> None:
+    """The same, one item at a time."""
+    for item in own:
+        given = min(cutoff - histogram[item], budget)
+        histogram[item] += given
+        budget -= given
+
+
+def ordered(
+    sets: Sets,
+    item_place: dict[int, Any],
+    user_place: Sequence[Any],
+    part: Sequence[int],
+    cutoff: int,
+    budget: int = ONE,
+) -> dict[int, int]:
+    """Ordered Laplace: in every part small sets first, then by place; each set in the order of the items' places."""
+    total = {item: 0 for own in sets for item in own}
+    rows = [sorted(own, key=lambda item: item_place[item]) for own in sets]
+    for number in sorted(set(part)):
+        users = [user for user in range(len(sets)) if part[user] == number]
+        users.sort(key=lambda user: (len(sets[user]), user_place[user]))
+        for item, weight in follow(fill_in_order, rows, users, cutoff, budget).items():
+            total[item] += weight
+    return total
+
+
 def l2_descent(histogram: dict[int, float], own: Sequence[int], cutoff: float, budget: float = 1.0) -> None:
     gap = {item: cutoff - histogram[item] for item in own}
     norm = math.sqrt(math.fsum(g * g for g in gap.values()))

@@ -219,9 +219,13 @@ def _curve(stated: Fields, epsilon: Any, delta: Any) -> Iterator[str]:
     parameters, items = stated["parameters"], stated["max_items"]
     if stated["budget"] is not None:
         yield "a budget"
-    in_integers = stated["algorithm"] == "policy-laplace"
-    if in_integers and (mpf(parameters["cutoff"]) * items >= 2**32 or parameters["cutoff"] < 1):
-        yield "cutoff"
+    in_order = stated["algorithm"] == "ordered-laplace"
+    if stated["algorithm"] == "policy-laplace" or in_order:
+        largest_sum = mpf(parameters["cutoff"]) * (parameters["parts"] if in_order else items)
+        if largest_sum >= 2**32 or parameters["cutoff"] < 1:
+            yield "cutoff"
+    if in_order and ("order" in stated.get("lists", {})) != (parameters["item_order"] == "public"):
+        yield "order"
     scale, middle = mpf(parameters["scale"]), mpf(parameters["threshold"])
     kappa = mpf(parameters.get("kappa", 0))
 
@@ -229,7 +233,7 @@ def _curve(stated: Fields, epsilon: Any, delta: Any) -> Iterator[str]:
         lower = max(mpf(0), (kappa + mpf(1) / 2) * mpmath.exp(-abs(total - middle) / scale) - kappa)
         return 1 - lower if total > middle else lower
 
-    unequal = stated["algorithm"] == "own-policy" and not parameters["symmetric"]
+    unequal = in_order or (stated["algorithm"] == "own-policy" and not parameters["symmetric"])
     weights = [(size, 1 / mpf(size)) for size in sizes_up_to(items)] + [(1, mpf(1))] * unequal
     if max(any_of(released(weight), size) for size, weight in weights) > delta * (1 + TOLERANCE):
         yield "delta of a user alone"

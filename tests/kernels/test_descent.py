@@ -83,6 +83,15 @@ def integer_l1_descent(weights, cutoff):
 
 
 @numba.njit
+def fill_in_order(weights, cutoff):
+    units = (weights * ONE).astype(np.int64)
+    after = units.copy()
+    row = np.arange(weights.size).astype(np.uint32)
+    descent.fill_in_order(np.array([0, weights.size]), row, ONE_ROW, np.int64(cutoff * ONE), ONE, after)
+    return (after - units) / ONE
+
+
+@numba.njit
 def l2_descent(weights, cutoff):
     after = weights.copy()
     row = np.arange(weights.size).astype(np.uint32)
@@ -102,6 +111,12 @@ def test_no_climb_takes_integer_l1_descent_above_one():
     check = check_policy(examples.Example(integer_l1_descent, norm=1), seconds=2)
     assert check.ok, str(check)
     assert check.distance == 1  # exactly: weights of 2^-30 and sums of them are exact in floats
+
+
+def test_no_climb_takes_filling_in_order_above_one():
+    check = check_policy(examples.Example(fill_in_order, norm=1, symmetric=False), seconds=2)
+    assert check.ok, str(check)
+    assert check.distance == 1
 
 
 def test_no_climb_takes_l2_descent_above_one():

@@ -1,4 +1,4 @@
-"""Kernels against the oracle, and the properties of integer ℓ1-descent that docs/policies.md proves."""
+"""Kernels against the oracle, and what is proved of policies in integers (docs/policies.md, docs/ordered-laplace.md)."""
 
 import math
 
@@ -119,6 +119,21 @@ def test_integer_descent_is_the_oracles_at_full_size(sets_in_order, budget, cuto
 
 
 @checked
+@given(sets_and_order(), st.integers(1, 12), st.integers(1, 40))
+def test_filling_in_order_goes_unit_by_unit(sets_in_order, budget, cutoff):
+    expected = reference.follow(reference.fill_by_units, *sets_in_order, cutoff, budget)
+    assert reference.follow(reference.fill_in_order, *sets_in_order, cutoff, budget) == expected
+    assert walk(descent.fill_in_order, *sets_in_order, cutoff, budget, np.int64) == expected
+
+
+@checked
+@given(sets_and_order(), st.sampled_from([ONE, 2**61]), st.integers(ONE, 3 * ONE) | st.just(2**62))
+def test_filling_in_order_is_the_oracles_at_full_size(sets_in_order, budget, cutoff):
+    expected = reference.follow(reference.fill_in_order, *sets_in_order, cutoff, budget)
+    assert walk(descent.fill_in_order, *sets_in_order, cutoff, budget, np.int64) == expected
+
+
+@checked
 @given(sets_and_order(), st.sampled_from([1.0, 0.5]), st.floats(1.1, 6))
 @pytest.mark.parametrize("name", ["l2_descent", "l1_descent_in_l2"])
 def test_float_policies_are_the_oracles(name, sets_in_order, budget, cutoff):
@@ -128,10 +143,14 @@ def test_float_policies_are_the_oracles(name, sets_in_order, budget, cutoff):
     assert found == pytest.approx(expected, abs=1e-6)
 
 
-def descend(weights, own, cutoff, budget):
+IN_INTEGERS = [descent.l1_descent, descent.fill_in_order]
+integers = pytest.mark.parametrize("policy", IN_INTEGERS, ids=lambda policy: policy.__name__)
+
+
+def descend(policy, weights, own, cutoff, budget):
     after = np.array(weights, np.int64)
     indptr, items = rows_of([own])
-    descent.l1_descent(indptr, items, np.zeros(1, np.int64), cutoff, budget, after)
+    policy(indptr, items, np.zeros(1, np.int64), cutoff, budget, after)
     return after
 
 
@@ -146,26 +165,29 @@ def two_histograms(draw):
     return draw(histogram), draw(histogram), own, cutoff, budget
 
 
+@integers
 @checked
 @given(two_histograms())
-def test_integer_descent_contracts_exactly(case):
+def test_integer_policies_contract_exactly(policy, case):
     one, other, *rest = case
-    apart = np.abs(descend(one, *rest) - descend(other, *rest)).sum()
+    apart = np.abs(descend(policy, one, *rest) - descend(policy, other, *rest)).sum()
     assert apart <= np.abs(one - other).sum()
 
 
+@integers
 @checked
 @given(two_histograms())
-def test_integer_descent_is_monotone_exactly(case):
+def test_integer_policies_are_monotone_exactly(policy, case):
     one, other, *rest = case
-    assert (descend(np.minimum(one, other), *rest) <= descend(one, *rest)).all()
+    assert (descend(policy, np.minimum(one, other), *rest) <= descend(policy, one, *rest)).all()
 
 
+@integers
 @checked
 @given(two_histograms())
-def test_integer_descent_spends_exactly_the_budget_or_fills_up(case):
+def test_integer_policies_spend_exactly_the_budget_or_fill_up(policy, case):
     weights, _, own, cutoff, budget = case
-    after = descend(weights, own, cutoff, budget)
+    after = descend(policy, weights, own, cutoff, budget)
     assert (after - weights).sum() == min(budget, (cutoff - weights[own]).sum())
     assert (after >= weights).all()
     assert (after <= cutoff).all()
@@ -176,8 +198,17 @@ def test_integer_descent_spends_exactly_the_budget_or_fills_up(case):
 def test_integer_descent_is_symmetric_up_to_one_unit(case):
     weights, _, own, cutoff, budget = case
     level = np.full(ITEMS, weights[own[0]])
-    increments = (descend(level, own, cutoff, budget) - level)[own]
+    increments = (descend(descent.l1_descent, level, own, cutoff, budget) - level)[own]
     assert increments.max() - increments.min() <= 1
+
+
+@checked
+@given(two_histograms())
+def test_filling_in_order_opens_no_item_before_the_last_is_full(case):
+    weights, _, own, cutoff, budget = case
+    after = descend(descent.fill_in_order, weights, own, cutoff, budget)
+    changed = [place for place, item in enumerate(own) if after[item] > weights[item]]
+    assert all(after[item] == cutoff for item in own[: max(changed, default=0)])
 
 
 @checked

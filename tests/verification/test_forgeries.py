@@ -10,7 +10,7 @@ import pytest
 from forged_choices import OLD, TUNED
 from forged_forms import CLAIMS_AND_DATA, FORM
 from forged_rounds import COUNTS, NGRAMS, ROUNDS
-from forged_sums import L1, POLICIES, SUMS
+from forged_sums import IN_ORDER, L1, POLICIES, SUMS
 from honest import MAKERS, OF_0_1, Change, honest, mended
 
 from dpsu.verification.verify import verify
@@ -20,6 +20,7 @@ FORGERIES = [
     *CLAIMS_AND_DATA,
     *L1,
     *POLICIES,
+    *IN_ORDER,
     *SUMS,
     *ROUNDS,
     *COUNTS,

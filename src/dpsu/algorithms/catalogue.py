@@ -3,7 +3,17 @@
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
-from dpsu.algorithms import count, dp_sips, focused, k_anonymity, mad, optimal_single, policy, weighted
+from dpsu.algorithms import (
+    count,
+    dp_sips,
+    focused,
+    k_anonymity,
+    mad,
+    optimal_single,
+    ordered,
+    policy,
+    weighted,
+)
 from dpsu.algorithms.algorithm import Algorithm
 from dpsu.errors import InvalidArgument, NotPrivate
 from dpsu.hints import did_you_mean
@@ -13,7 +23,7 @@ if TYPE_CHECKING:
 
 CATALOGUE: dict[str, type[Algorithm]] = {
     algorithm.name: algorithm
-    for family in (count, weighted, policy, focused, dp_sips, mad, optimal_single, k_anonymity)
+    for family in (count, weighted, policy, ordered, focused, dp_sips, mad, optimal_single, k_anonymity)
     for algorithm in family.ALGORITHMS
 }
 

@@ -31,7 +31,8 @@ OWN_POLICY = "own-policy"
 class Promise:
     """What a run spends: public, and fixed before any data is read.
 
-    `policies` are the caller's own policies by name, each with its `norm` and `symmetric`.
+    `policies` are the caller's own policies by name, each with its `norm` and `symmetric`; `lists` are those that the
+    algorithm itself uses, by name, as the statement describes them.
     """
 
     kind: Kind
@@ -44,6 +45,7 @@ class Promise:
     budget: Budget | None
     proof: str
     policies: Mapping[str, Any] = field(default_factory=dict)
+    lists: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -95,10 +97,17 @@ class SingleJob(Job):
             self._mechanism, self._counting = share_with_counts(algorithm, request, counting)
         self.promise = promise_of(algorithm, self._mechanism, self._counting)
 
+    def read(self, engine: Engine, source: "Source", lists: "Listed", stream: Stream) -> Any:
+        """The user sets, which the mechanism's own lists must fit as well."""
+        sets = super().read(engine, source, lists, stream)
+        self._mechanism.fitted(engine, sets, stream)
+        return sets
+
     def select(self, engine: Engine, sets: Any, lists: "Listed", stream: Stream, tell: Tell) -> Chosen:
         """Leave listed items out, select, count, name."""
         tell("weighing and deciding")
-        items = self._mechanism.select(engine, lists.leave_out(engine, sets, stream), stream)
+        mechanism = self._mechanism.fitted(engine, sets, stream)
+        items = mechanism.select(engine, lists.leave_out(engine, sets, stream), stream)
         tell("decoding")
         names = lists.names(engine, sets, items, self._counting, stream)
         counting = self._counting
@@ -137,6 +146,7 @@ def promise_of(algorithm: Algorithm, mechanism: Mechanism, counting: Counting | 
         budget=budget,
         proof=algorithm.proof,
         policies=policies,
+        lists=mechanism.lists(),
     )
 
 

@@ -48,6 +48,14 @@ class Mechanism(ABC):
         """The pair that composes as Gaussian DP, or None for the ℓ1 family, which carries (epsilon, delta)."""
         return None
 
+    def lists(self) -> dict[str, Any]:
+        """The lengths and digests of the caller's lists that the algorithm uses, by name: the promise rests on them."""
+        return {}
+
+    def fitted(self, engine: Engine, sets: Any, stream: Stream) -> "Mechanism":
+        """The mechanism with its lists as items of the sets that were read with this stream; others are refused."""
+        return self
+
 
 @dataclass(frozen=True)
 class GaussianSelection:

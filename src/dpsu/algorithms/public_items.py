@@ -6,21 +6,19 @@ tokenizer first. Lists may be sensitive themselves: errors name the place of an 
 """
 
 import hashlib
-import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from dpsu.algorithms.holders import Counting, noisy_absent, noisy_holders
+from dpsu.algorithms.lists import canonical, digests_of, frame_of, sorted_rows, typed
 from dpsu.engines.contract import Columns, Engine
-from dpsu.errors import InvalidArgument, SourceError
+from dpsu.errors import InvalidArgument
 from dpsu.randomness.stream import Stream
-from dpsu.sets.keys import KeyEncoder
 from dpsu.sets.user_sets import Digests, among
 from dpsu.sources.corpus import TextRule, phrases
 from dpsu.sources.discreet import discreet
@@ -29,14 +27,6 @@ HOLDERS = "holders"
 
 RESPELT = "Some public items are written differently by the tokenizer; they come out as it writes them."
 NO_ITEM = "Some public items are left out: the tokenizer makes none of the items of this text from them."
-
-READERS: dict[str, Callable[[Path], pl.DataFrame]] = {
-    ".parquet": pl.read_parquet,
-    ".csv": lambda path: pl.read_csv(path, infer_schema=False),
-    ".tsv": lambda path: pl.read_csv(path, infer_schema=False, separator="\t"),
-    ".jsonl": pl.read_ndjson,
-    ".ndjson": pl.read_ndjson,
-}
 
 
 @dataclass(frozen=True, repr=False)
@@ -89,11 +79,11 @@ class Listed:
 
     @cached_property
     def _public_rows(self) -> list[list[list[str]]]:
-        return _sorted_rows(self.public)
+        return sorted_rows(self.public)
 
     @cached_property
     def _excluded_rows(self) -> list[list[list[str]]]:
-        return _sorted_rows(self.excluded)
+        return sorted_rows(self.excluded)
 
     def require_fit(self, engine: Engine, sets: Any, stream: Stream) -> None:
         """Refuse lists of other types than the data's items, and items that are on both lists."""
@@ -109,8 +99,8 @@ class Listed:
     def _digests(self, engine: Engine, sets: Any, stream: Stream) -> tuple[Digests, Digests]:
         """The digests of the public items and of the excluded ones."""
         types = engine.item_types(sets)
-        public, excluded = _typed(self.public, types, "public_items"), _typed(self.excluded, types, "exclude")
-        return _digests(public, stream), _digests(excluded, stream)
+        public, excluded = typed(self.public, types, "public_items"), typed(self.excluded, types, "exclude")
+        return digests_of(public, stream), digests_of(excluded, stream)
 
     def of_size(self, words: int) -> "Listed":
         """The listed n-grams of so many words."""
@@ -135,8 +125,8 @@ class Listed:
         if not self and not counting:
             return engine.names(sets, items)
         types = engine.item_types(sets)
-        public = _typed(self.public, types, "public_items")
-        digests = _digests(public, stream)
+        public = typed(self.public, types, "public_items")
+        digests = digests_of(public, stream)
         shown = self.with_public(engine, sets, items, stream)
         held = among(digests, items["digest"])
         absent = public.filter(~held)
@@ -157,7 +147,7 @@ def read_lists(public_items: Any, exclude: Any, rule: TextRule | None = None) ->
     that cannot be an item of the text is refused in `exclude`, where it would silently exclude nothing, and left out of
     `public_items` with a note.
     """
-    public, excluded = _frame(public_items, "public_items"), _frame(exclude, "exclude")
+    public, excluded = frame_of(public_items, "public_items"), frame_of(exclude, "exclude")
     if rule is None:
         return Listed(public, excluded)
     notes: tuple[str, ...] = ()
@@ -191,132 +181,6 @@ def _require_items(items: pl.Series, rule: TextRule) -> None:
             f"entry {wrong[0] + 1} of exclude cannot be an item, so it would exclude nothing: items of this text have "
             f"{sizes} word(s), and the tokenizer makes another number of words from the entry. Remove it or list its words."
         )
-
-
-def canonical(rows: list[list[list[str]]]) -> bytes:
-    """What the digest of a list is taken of.
-
-    A JSON array in UTF-8, without spaces and with no character escaped that need not be. Its elements are the distinct
-    items in ascending order. An item is an array with a pair [type, value] for each column, such as
-    [["string","fr"],["integer","7"]].
-    """
-    return json.dumps(rows, ensure_ascii=False, separators=(",", ":")).encode()
-
-
-def _sorted_rows(frame: pl.DataFrame | None) -> list[list[list[str]]]:
-    """The distinct items as pairs of type and value; entries with a null are none."""
-    if frame is None:
-        return []
-    kinds = [_kind(dtype) for dtype in frame.dtypes]
-    values = (column.to_list() for column in map(_text, frame.drop_nulls()))
-    return [
-        [[*pair] for pair in zip(kinds, row, strict=True)] for row in sorted(set(zip(*values, strict=True)))
-    ]
-
-
-def _kind(dtype: pl.DataType) -> str:
-    """The type of a value without its width: the same for a list in Python, CSV or Parquet."""
-    if dtype.is_integer():
-        return "integer"
-    if isinstance(dtype, pl.Categorical | pl.Enum):
-        return "string"
-    return str(dtype.base_type()).lower()
-
-
-def _text(column: pl.Series) -> pl.Series:
-    """The values as strings, bytes in hexadecimal."""
-    if column.dtype == pl.Binary:
-        return column.bin.encode("hex")
-    if column.dtype.is_nested() or column.dtype in (pl.Object, pl.Duration):
-        return pl.Series([str(value) for value in column.to_list()], dtype=pl.String)
-    return column.cast(pl.String)
-
-
-def _frame(items: Any, role: str) -> pl.DataFrame | None:
-    if items is None:
-        return None
-    if isinstance(items, Path):
-        return _read(items)
-    if isinstance(items, str) or not (hasattr(items, "__arrow_c_stream__") or isinstance(items, Iterable)):
-        raise InvalidArgument(
-            f"{role} must be a list of items, a frame or a pathlib.Path, not {type(items).__name__}."
-        )
-    try:
-        return pl.DataFrame(items) if hasattr(items, "__arrow_c_stream__") else _from_entries([*items])
-    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
-        raise InvalidArgument(
-            f"{role} cannot be read: give all entries the same type, and composite items as tuples of one length."
-        ) from None
-
-
-def _from_entries(entries: list[Any]) -> pl.DataFrame:
-    if not entries:
-        return pl.DataFrame({"item": pl.Series([], dtype=pl.String)})
-    return pl.DataFrame(
-        [entry if isinstance(entry, tuple) else (entry,) for entry in entries],
-        orient="row",
-        infer_schema_length=None,
-    )
-
-
-def _read(path: Path) -> pl.DataFrame:
-    try:
-        if path.suffix.lower() in READERS:
-            return READERS[path.suffix.lower()](path)
-        return pl.DataFrame(
-            {"item": path.read_text(encoding="utf-8").splitlines()}, schema={"item": pl.String}
-        )
-    except OSError as error:
-        reason = error.strerror or type(error).__name__
-    except (UnicodeError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
-        reason = "it is damaged, not in UTF-8 or not what its ending says"
-    raise SourceError(f"cannot read the items in {path}: {reason}.")
-
-
-def _typed(frame: pl.DataFrame | None, types: pl.Schema, role: str) -> pl.DataFrame:
-    """The listed items in the columns and types of the data's, each once."""
-    if frame is None:
-        return pl.DataFrame(schema=types)
-    if set(types) <= set(frame.columns):
-        frame = frame.select(types.names())
-    if frame.width != len(types):
-        raise InvalidArgument(f"listed items have {frame.width} columns where the data's have {len(types)}.")
-    columns = [
-        _cast(column, dtype, role).alias(name)
-        for column, (name, dtype) in zip(frame, types.items(), strict=True)
-    ]
-    return pl.DataFrame(columns).drop_nulls().unique(maintain_order=True)
-
-
-def _cast(column: pl.Series, dtype: pl.DataType, role: str) -> pl.Series:
-    """The column in this type; an entry that does not fit is refused by its place."""
-    theirs, ours = (str(each.base_type()).lower() for each in (column.dtype, dtype))
-    # Floats are never items, and a cast would cut their fractions off.
-    typed = None if column.dtype.is_float() else _cast_or_none(column, dtype)
-    if typed is None:
-        raise InvalidArgument(
-            f"{role} has entries of the type {theirs}; the data's items are of the type {ours}."
-        )
-    wrong = (typed.is_null() & column.is_not_null()).arg_true()
-    if len(wrong):
-        raise InvalidArgument(
-            f"entry {wrong[0] + 1} of {role} is not of the type of the data's items, {ours}."
-        )
-    return typed
-
-
-def _cast_or_none(column: pl.Series, dtype: pl.DataType) -> pl.Series | None:
-    """The column in this type, null where a value does not fit; None where Polars has no such cast."""
-    try:
-        return column.cast(dtype, strict=False)
-    except pl.exceptions.PolarsError:
-        return None
-
-
-def _digests(items: pl.DataFrame, stream: Stream) -> Digests:
-    encoder = KeyEncoder(items.schema, items.columns, stream.digest_key)
-    encoder.encode(items)
-    return encoder.digests()
 
 
 def _require_free(columns: Iterable[str]) -> None:

@@ -18,6 +18,7 @@ from dpsu.algorithms.catalogue import DEFAULT, find
 from dpsu.algorithms.holders import Counting, CountingTerms, share_with_counts
 from dpsu.algorithms.job import Chosen, Job, Promise, Tell, promise_of
 from dpsu.algorithms.mechanism import Mechanism
+from dpsu.algorithms.ordered import OrderedLaplace
 from dpsu.algorithms.public_items import Listed
 from dpsu.algorithms.request import DEFAULT_MAX_ITEMS, Request
 from dpsu.engines.contract import Engine
@@ -62,6 +63,10 @@ class Candidate:
             raise NotPrivate(
                 f"{algorithm.name} is not differentially private ({algorithm.proof}), so it cannot be a setting to choose "
                 "from."
+            )
+        if isinstance(algorithm, OrderedLaplace) and algorithm.order is not None:
+            raise InvalidArgument(
+                "an algorithm with an order cannot be a setting to choose from: the statement has no room for its list."
             )
         return cls(dict(setting), algorithm)
 

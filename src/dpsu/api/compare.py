@@ -96,11 +96,12 @@ def compare(
     with engine_for(source, "local") as engine:
         tell("reading")
         # Digests under one key and the noise of every run under another: they only say which draw belongs to which item.
-        sets = engine.read(described, open_stream())
+        stream = open_stream()
+        sets = engine.read(described, stream)
         most = ceiling(engine, sets, epsilon, delta)
         rows = []
-        for algorithm, mechanism in mechanisms:
-            measured = []
+        for algorithm, calibrated in mechanisms:
+            mechanism, measured = calibrated.fitted(engine, sets, stream), []
             for run in range(1, runs + 1):
                 tell(f"{algorithm.name}, run {run} of {runs}")
                 measured.append(_run(engine, sets, mechanism))

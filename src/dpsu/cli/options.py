@@ -172,6 +172,12 @@ class AlgorithmOptions:
             help="Policies: number of parts that the users are divided into; default: by the engine."
         ),
     ] = None
+    order: Annotated[
+        Path | None,
+        typer.Option(
+            help="ordered-laplace: file of public items to fill first, in this order; one per line."
+        ),
+    ] = None
     k: Annotated[
         int | None,
         typer.Option("--k", help="k-anonymity: number of users who must hold an item; default: 20."),
@@ -181,7 +187,7 @@ class AlgorithmOptions:
         """The algorithm as an object, if the caller named one or gave an option."""
         from dpsu.algorithms.catalogue import DEFAULT, build
 
-        options = given(alpha=self.alpha, passes=self.passes, parts=self.parts, k=self.k)
+        options = given(alpha=self.alpha, passes=self.passes, parts=self.parts, order=self.order, k=self.k)
         if self.algorithm is None and not options:
             return {}
         return {"algorithm": build(self.algorithm or DEFAULT, **options)}

@@ -50,7 +50,13 @@ class OutputOptions:
             return self.statement
         return Path(f"{self.output}{STATEMENT_ENDING}")
 
-    def check(self, inputs: Sequence[str | Path], record: RecordOptions, lists: ListOptions) -> None:
+    def check(
+        self,
+        inputs: Sequence[str | Path],
+        record: RecordOptions,
+        lists: ListOptions,
+        order: Path | None = None,
+    ) -> None:
         """Fail before any work if an output cannot be written, or would overwrite an input or another output."""
         from dpsu.outcome import write as out
 
@@ -65,7 +71,12 @@ class OutputOptions:
             if path is not None:
                 out.require_folder(path)
         written = {"--output": self.output, "--statement": self.statement_path, "--report": self.report}
-        used = {"--ledger": record.ledger, "--public-items": lists.public_items, "--exclude": lists.exclude}
+        used = {
+            "--ledger": record.ledger,
+            "--public-items": lists.public_items,
+            "--exclude": lists.exclude,
+            "--order": order,
+        }
         require_apart(written, inputs, used)
 
     def hand_over(self, result: Any) -> None:

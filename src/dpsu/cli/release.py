@@ -46,7 +46,7 @@ def release(
 
     dpsu release posts.parquet --user author --item word --epsilon 1 --delta 1e-7 -o words.parquet
     """
-    outputs.check(data.files, record, lists)
+    outputs.check(data.files, record, lists, order=algorithm.order)
     with stages(outputs.silent) as progress, notes(outputs.quiet):
         released = dpsu.release(
             **data.arguments(),

@@ -43,7 +43,10 @@ class Rule:
 class Walk:
     """A policy: users are processed one after the other, and each sees the exact weights given by earlier users.
 
-    Users are divided into `parts` by a keyed hash, each part is processed separately, and the weights are summed.
+    Users are divided into `parts` by a keyed hash, each part is processed separately, and the weights are summed. Users
+    are in random order; with `small_first`, users with smaller sets come first, and the order is random among sets of one
+    size. The items of a user are in the order of their digests; items with the digests `first` come before all others, in
+    that order.
     """
 
     loop: Loop
@@ -53,6 +56,8 @@ class Walk:
     dtype: type[np.generic]
     unit: float
     parts: int = 1
+    small_first: bool = False
+    first: "Digests | None" = None
 
 
 class Engine(Protocol):
@@ -104,7 +109,7 @@ class Engine(Protocol):
         """The items with the column `total`: the sum of the weights of all users under `rule`."""
 
     def walk(self, rows: Any, items: Any, walk: Walk, stream: Stream) -> Any:
-        """The items with the column `total`: the weights after all users, in random order, followed the policy."""
+        """The items with the column `total`: the weights after all users, in the walk's order, followed the policy."""
 
     def update(self, items: Any, step: Step) -> Any:
         """The items with the columns that `step` changes or adds."""

@@ -19,7 +19,7 @@ from dpsu.kernels.loops import find_loop
 from dpsu.kernels.rows import keep_open
 from dpsu.randomness.digests import sample_rows
 from dpsu.randomness.stream import Purpose, Stream
-from dpsu.sets.user_sets import Digests, UserSets, among
+from dpsu.sets.user_sets import Digests, UserSets, among, ranks
 from dpsu.sources.corpus import Corpus, read_corpus
 from dpsu.sources.pairs import read_sets
 from dpsu.sources.text import read_text
@@ -144,8 +144,11 @@ class LocalEngine:
         return {**items, "total": total, "held": _held(rows)}
 
     def walk(self, rows: list[Rows], items: Columns, walk: Walk, stream: Stream) -> Columns:
-        """Follow a policy, user by user, in an order that depends on nothing but the key and each user's digest."""
+        """Follow a policy, user by user, in an order that depends on nothing but the key and each user's own set."""
         held, loop = _held(rows), find_loop(walk.loop)
+        if walk.first is not None:
+            rank = ranks(rows[0].item_digests, walk.first)
+            rows = self._on_threads(partial(_ranked, rank=rank), rows)
         total = np.zeros(len(held), walk.dtype)
         # Digests have a new key in every release, so their order is a random order of users, and rows are already in it.
         orders = [np.argsort(own.user_digests[:, 0], kind="stable") for own in rows]
@@ -153,8 +156,9 @@ class LocalEngine:
         for number in range(walk.parts):
             users = [order[part[order] == number] for order, part in zip(orders, parts, strict=True)]
             weights = np.zeros(len(held), walk.dtype)
+            turns = _by_size(rows, users) if walk.small_first else list(zip(rows, users, strict=True))
             for _ in range(walk.passes):
-                for own, chosen in zip(rows, users, strict=True):
+                for own, chosen in turns:
                     loop(own.indptr, own.items, chosen, walk.cutoff, walk.budget, weights)
             total += weights
         return {**items, "total": total, "held": held}
@@ -243,6 +247,30 @@ def _cut(rows: Rows, max_items: int, stream: Stream, round: int) -> Rows:
     held = np.zeros_like(rows.held)
     held[items] = True
     return replace(rows, indptr=indptr, items=items, held=held, longest=max_items)
+
+
+def _ranked(rows: Rows, rank: NDArray[np.int64]) -> Rows:
+    """The rows with the items of each sorted by rank; items of equal rank keep their order."""
+    sizes = np.diff(rows.indptr)
+    items = rows.items[rows.indptr[0] : rows.indptr[-1]]
+    order = np.lexsort((rank[items], np.repeat(np.arange(len(sizes)), sizes)))
+    return replace(rows, indptr=rows.indptr - rows.indptr[0], items=items[order])
+
+
+def _by_size(rows: list[Rows], users: list[NDArray[np.int64]]) -> list[tuple[Rows, NDArray[np.int64]]]:
+    """The users in groups of one set size, smallest first; within a group they keep their order."""
+    turns = []
+    for place, (own, chosen) in enumerate(zip(rows, users, strict=True)):
+        sizes = np.diff(own.indptr)[chosen]
+        order = np.argsort(sizes, kind="stable")
+        starts = np.flatnonzero(np.diff(sizes[order], prepend=-1))
+        turns += [
+            (int(sizes[group[0]]), place, chosen[group])
+            for group in np.split(order, starts[1:])
+            if len(group)
+        ]
+    turns.sort(key=lambda turn: turn[:2])
+    return [(rows[place], chosen) for _, place, chosen in turns]
 
 
 def _blocks(rows: Rows) -> list[tuple[NDArray[np.int64], Codes]]:

@@ -1,6 +1,6 @@
-"""The paper's policies as compiled loops over users, who come one after the other.
+"""Policies as compiled loops over users, who come one after the other.
 
-A user's row is `items[indptr[user]:indptr[user + 1]]`. Proofs: docs/policies.md.
+A user's row is `items[indptr[user]:indptr[user + 1]]`. Proofs: docs/policies.md, docs/ordered-laplace.md.
 """
 
 import math
@@ -36,6 +36,23 @@ def l1_descent(indptr: Ints, items: Codes, order: Ints, cutoff: int, budget: int
             raised = (level if is_open else gap) + (is_open & (rest > 0))
             weights[row[k]] = cutoff - gap + raised
             rest -= is_open
+
+
+@kernel
+def fill_in_order(indptr: Ints, items: Codes, order: Ints, cutoff: int, budget: int, weights: Ints) -> None:
+    """Users in `order` fill the items of their row one after the other, each up to the cutoff, while the budget lasts.
+
+    All in integers. No sum is formed but that of one item's weight, which never exceeds the cutoff.
+    """
+    for user in order:
+        left = budget
+        for k in range(indptr[user], indptr[user + 1]):
+            gap = cutoff - weights[items[k]]
+            given = min(gap, left)
+            weights[items[k]] += given
+            left -= given
+            if left == 0:
+                break
 
 
 @kernel

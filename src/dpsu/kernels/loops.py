@@ -17,6 +17,7 @@ HOMES = {
     "weigh_rerouted": "dpsu.kernels.mad",
     "weigh_with_bias": "dpsu.kernels.mad",
     "l1_descent": "dpsu.kernels.descent",
+    "fill_in_order": "dpsu.kernels.descent",
     "l2_descent": "dpsu.kernels.descent",
     "l1_descent_in_l2": "dpsu.kernels.descent",
 }

@@ -140,7 +140,7 @@ def claims(
         )
     stated += [
         f"the list {name} was not made from this data"
-        for name in ("public_items", "exclude")
+        for name in ("public_items", "exclude", "order")
         if name in lists
     ]
     stated += [

@@ -130,6 +130,15 @@ def among(digests: Digests, others: Digests) -> NDArray[np.bool_]:
     return found
 
 
+def ranks(digests: Digests, first: Digests) -> NDArray[np.int64]:
+    """The position of each digest in `first`; digests that are not in it get its length."""
+    place = {digest: rank for rank, digest in reversed(list(enumerate(map(tuple, first.tolist()))))}
+    found = np.full(len(digests), len(first), np.int64)
+    candidates = np.flatnonzero(np.isin(digests[:, 0], first[:, 0]))
+    found[candidates] = [place.get(tuple(each), len(first)) for each in digests[candidates].tolist()]
+    return found
+
+
 def places(order: NDArray[np.int64]) -> Codes:
     """The position of each element in the order."""
     ranks = np.empty(order.size, dtype=np.uint32)

@@ -4,7 +4,7 @@ from mpmath import iv, mp
 
 from dpsu.verification.checks import Check, Counts, Stated, close, number, positive, whole
 from dpsu.verification.intervals import Interval, at_most, chance_of_any, exact, high, largest, low
-from dpsu.verification.policies import OWN, UNIT, curve_walk
+from dpsu.verification.policies import ORDERED, OWN, UNIT, curve_walk
 
 NOISE = {"exact": "truncated laplace", "paper": "laplace"}
 """The noise of each calibration."""
@@ -44,7 +44,7 @@ def curve(stated: Stated, counts: Counts) -> list[Check]:
 def _laplace_new(stated: Stated, epsilon: Interval, first: int, last: int) -> Interval:
     """The probability that one of `last` new items is released if each gets the largest weight of `first` items."""
     parameters = stated.parameters
-    symmetric = stated.algorithm != OWN or parameters["symmetric"]
+    symmetric = stated.algorithm != ORDERED and (stated.algorithm != OWN or parameters["symmetric"])
     weight = 1 / exact(first) if symmetric else exact(1)
     if stated.algorithm == "policy-laplace":
         weight += whole(parameters["passes"]) * exact(UNIT)

@@ -26,7 +26,7 @@ from dpsu.verification.focused import NAMES as FOCUSED
 from dpsu.verification.focused import focused
 from dpsu.verification.gaussian import gaussian, one_sum
 from dpsu.verification.intervals import Interval, at_most, delta_gaussian, exact
-from dpsu.verification.policies import OWN, own_gaussian, policy_gaussian
+from dpsu.verification.policies import ORDERED, OWN, own_gaussian, policy_gaussian
 from dpsu.verification.rounds import dp_sips, mad, mad2r
 from dpsu.verification.single import single
 
@@ -36,6 +36,7 @@ SUM = ("noise", "sigma", "threshold")
 CURVE = ("noise", "scale", "threshold", "kappa")
 THRESHOLD = ("noise", "scale", "threshold")
 WALK = ("alpha", "cutoff", "passes", "parts", "symmetric")
+IN_ORDER = ("alpha", "cutoff", "parts", "item_order")
 CLAIMED = (*WALK, "policy", "norm")
 ROUNDS = ("noise", "sigma", "shares", "sigmas", "thresholds")
 
@@ -80,6 +81,7 @@ FAMILIES: dict[str, dict[str, Family]] = {
     "count-laplace": _by_curve((), WEIGHTED),
     "weighted-laplace": _by_curve((), WEIGHTED),
     "policy-laplace": _by_curve(WALK, POLICIES),
+    ORDERED: _by_curve(IN_ORDER, "docs/ordered-laplace.md"),
     "count-gaussian": {
         "gaussian": Family(partial(gaussian, partial(one_sum, spending="count")), SUM, WEIGHTED)
     },

@@ -30,6 +30,12 @@ PART_SHARE = 1.5
 """The cutoff of each of P parts, as a multiple of cutoff / P."""
 
 OWN = "own-policy"
+ORDERED = "ordered-laplace"
+
+IN_UNITS = ("policy-laplace", ORDERED)
+"""Policies in integers."""
+
+ITEM_ORDERS = ("keyed", "public")
 
 
 def policy_gaussian(stated: Stated) -> Part:
@@ -61,8 +67,10 @@ def own_claims(parameters: Fields) -> None:
 
 
 def curve_walk(stated: Stated) -> list[Check]:
-    """The steps of a policy with an ℓ1 budget: ℓ1-descent in integers, or a custom policy in floats."""
+    """The steps of a policy with an ℓ1 budget: in integers, or a custom policy in floats."""
     cutoff = _cutoff(stated, positive(stated.parameters["scale"]))
+    if stated.algorithm == ORDERED:
+        return [cutoff, *_in_order(stated.parameters)]
     if stated.algorithm == OWN:
         own_claims(stated.parameters)
         # Weights are reduced by the rounding error at twice the cutoff, which is enough if the error at most doubles them.
@@ -74,8 +82,22 @@ def curve_walk(stated: Stated) -> list[Check]:
     return [cutoff, Check("sums", at_most(units * stated.max_items, MOST_UNITS - 1), "stay within 64 bits")]
 
 
+def _in_order(parameters: Fields) -> list[Check]:
+    """Users fill one item after the other, so a total is at most the sum of the cutoffs of all parts."""
+    told, units = parameters["item_order"], number(parameters["cutoff"]) / exact(UNIT)
+    totals = at_most(units * _parts(parameters), MOST_UNITS - 1)
+    return [
+        Check("totals", totals, "stay within 64 bits"),
+        Check("item_order", told in ITEM_ORDERS, f"{told}: it does not depend on the data"),
+    ]
+
+
+def _parts(parameters: Fields) -> int:
+    return whole(parameters["parts"], MOST_PASSES)
+
+
 def _walk(parameters: Fields) -> tuple[int, int]:
-    return whole(parameters["passes"], MOST_PASSES), whole(parameters["parts"], MOST_PASSES)
+    return whole(parameters["passes"], MOST_PASSES), _parts(parameters)
 
 
 def _cutoff(stated: Stated, scale: Interval) -> Check:
@@ -84,17 +106,20 @@ def _cutoff(stated: Stated, scale: Interval) -> Check:
     Integers are rounded up to a unit.
     """
     parameters = stated.parameters
-    parts = _walk(parameters)[1]
+    parts = _parts(parameters)
     full = number(parameters["threshold"]) + within(parameters["alpha"], 0, MOST_ALPHA) * scale
-    of_a_part = min(full, exact(PART_SHARE) * full / parts, key=high)
+    each = full / parts
+    # Filled in order, a part waits for one standard deviation of holders beyond their mean.
+    of_a_part = each + iv.sqrt(each) if stated.algorithm == ORDERED else exact(PART_SHARE) * each
+    of_a_part = min(full, of_a_part, key=high)
     wanted = max(of_a_part, exact(1), key=high)
-    integers = stated.algorithm == "policy-laplace"
+    integers = stated.algorithm in IN_UNITS
     most = wanted * (1 + exact(ROUNDING)) + (exact(UNIT) if integers else 0)
     cutoff = number(parameters["cutoff"])
     as_set = at_most(wanted * (1 - exact(ROUNDING)), low(cutoff)) and at_most(cutoff, low(most))
     in_units = not integers or float(parameters["cutoff"] / UNIT).is_integer()
     # Built-in policies spend a whole budget on new items only if the cutoff is at least one budget.
-    least = exact(1) if stated.algorithm.startswith("policy-") else 1 - exact(ROUNDING)
+    least = 1 - exact(ROUNDING) if stated.algorithm == OWN else exact(1)
     return Check(
         "cutoff", as_set and in_units and at_most(least, low(cutoff)), "follows from threshold and alpha"
     )

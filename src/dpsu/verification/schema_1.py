@@ -10,7 +10,7 @@ from typing import Any
 from dpsu.verification.checks import Check, Fields, listed, only
 from dpsu.verification.levels import PROOF as LEVELS
 from dpsu.verification.mechanism import FAMILIES
-from dpsu.verification.policies import OWN
+from dpsu.verification.policies import ORDERED, OWN
 from dpsu.verification.schemas import Schema
 from dpsu.verification.tuned import MOST_SETTINGS, OF_EITHER, OF_WAY
 from dpsu.verification.tuned import PROOF as TUNING
@@ -65,8 +65,8 @@ def _single(fields: Fields) -> dict[str, Any]:
         norm = 2 if only_object(fields["parameters"]).get("noise") == "gaussian" else 1
         own = {"policy": fields["algorithm"], "norm": norm}
         promise |= {"algorithm": OWN, "parameters": {**fields["parameters"], **own}}
-    elif fields["algorithm"] == OWN:
-        raise ValueError(f"schema 1 has no algorithm {OWN!r}")
+    elif fields["algorithm"] in (OWN, ORDERED):
+        raise ValueError(f"schema 1 has no algorithm {fields['algorithm']!r}")
     return {**promise, "proof": fields.get("proof", _proof(promise["algorithm"])), "ngrams": None}
 
 

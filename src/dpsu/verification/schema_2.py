@@ -28,7 +28,7 @@ PINNED = ("schema", "digest", "unit", "noise_source", "not_covered", "void")
 MOST_WORDS = 16
 LONGEST = 2000
 RULES = ("words", "whitespace")
-LISTS = {"public_items": "sha256", "exclude": "salted_sha256"}
+LISTS = {"public_items": "sha256", "exclude": "salted_sha256", "order": "sha256"}
 """The name of the digest of each list."""
 
 MOST_LISTED = 2**63
@@ -43,6 +43,7 @@ def form(fields: Fields) -> list[Check]:
         Check("data", _is_data(fields["data"]), "which columns, or which text"),
         Check("lists", _are_lists(fields["lists"]), "counts and digests"),
         Check("lists of levels", not (fields["lists"] and fields["algorithm"] == "dpne"), "not with dpne"),
+        Check("list of the order", _has_order(fields), "if and only if the order of items is public"),
     ]
 
 
@@ -87,6 +88,13 @@ def _of_users(data: Fields) -> str:
     if data["form"] == "collection":
         return "all items of one person belong to one entry of the collection"
     return f"one person wrote one of the {data['form']}"
+
+
+def _has_order(fields: Fields) -> bool:
+    """Whether there is a list of the order if the order is public, and none otherwise."""
+    parameters = fields["parameters"]
+    told = parameters.get("item_order") if isinstance(parameters, Mapping) else None
+    return ("order" in fields["lists"]) == (told == "public")
 
 
 def _is_date(value: Any) -> bool:

@@ -33,6 +33,7 @@ DEFAULTS = {"calibration": "exact", "max_items": 300}
 OPTIONS = {
     "policy-laplace": ("alpha", "passes", "parts"),
     "policy-gaussian": ("alpha", "passes", "parts"),
+    "ordered-laplace": ("alpha", "parts"),
     "own-policy": ("alpha",),
     "dp-sips": ("shares",),
     "mad": ("d_max", "beta"),
@@ -123,6 +124,7 @@ def _is_of(stated: Fields, setting: Any) -> bool:
     equal = [name for name in options if name in setting and name not in NOT_EQUAL]
     return (
         plain
+        and parameters.get("item_order", "keyed") == "keyed"
         and setting["algorithm"] == (parameters["policy"] if own else stated["algorithm"])
         and all(stated[name] == setting.get(name, default) for name, default in DEFAULTS.items())
         and all(parameters[name] == setting[name] for name in equal)

@@ -39,6 +39,7 @@ ALGORITHMS = (
     dpsu.Mad2r(),
     dpsu.PolicyGaussian(parts=8),
     dpsu.PolicyLaplace(parts=3),
+    dpsu.OrderedLaplace(parts=3, order=[f"word{n}" for n in range(40, 0, -1)]),
 )
 
 

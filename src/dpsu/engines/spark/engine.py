@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
+import polars as pl
 
 from dpsu.engines.contract import Rule, Step, Walk
 from dpsu.engines.spark import parts as workers
@@ -137,9 +138,9 @@ class SparkEngine:
         """Not supported on Spark."""
         raise InvalidArgument("n-grams in levels run on the local engine; pass source.toArrow().")
 
-    def item_types(self, sets: Sets) -> NoReturn:
-        """Not supported on Spark: only lists need types."""
-        raise InvalidArgument(LOCAL_ONLY)
+    def item_types(self, sets: Sets) -> pl.Schema:
+        """The columns that name an item, and their types."""
+        return workers.as_frame(self._session.createDataFrame([], sets.item).toArrow()).schema
 
     def leave_out(self, sets: Sets, digests: Digests) -> NoReturn:
         """Not supported on Spark."""

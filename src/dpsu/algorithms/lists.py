@@ -1,0 +1,156 @@
+"""Lists of items that the caller gives: how they are read, typed as the data's items, and digested.
+
+Lists may be sensitive themselves: errors name the place of an entry and never the entry.
+"""
+
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from dpsu.errors import InvalidArgument, SourceError
+from dpsu.randomness.stream import Stream
+from dpsu.sets.keys import KeyEncoder
+from dpsu.sets.user_sets import Digests
+
+READERS: dict[str, Callable[[Path], pl.DataFrame]] = {
+    ".parquet": pl.read_parquet,
+    ".csv": lambda path: pl.read_csv(path, infer_schema=False),
+    ".tsv": lambda path: pl.read_csv(path, infer_schema=False, separator="\t"),
+    ".jsonl": pl.read_ndjson,
+    ".ndjson": pl.read_ndjson,
+}
+
+
+def canonical(rows: list[list[list[str]]]) -> bytes:
+    """What the digest of a list is taken of.
+
+    A JSON array in UTF-8, without spaces and with no character escaped that need not be. Its elements are the distinct
+    items, in ascending order unless their order is what the list is for. An item is an array with a pair [type, value]
+    for each column, such as [["string","fr"],["integer","7"]].
+    """
+    return json.dumps(rows, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def distinct_rows(frame: pl.DataFrame | None) -> list[list[list[str]]]:
+    """The distinct items, in the order of the list, as pairs of type and value; entries with a null are none."""
+    if frame is None:
+        return []
+    kinds = [_kind(dtype) for dtype in frame.dtypes]
+    values = (column.to_list() for column in map(_text, frame.drop_nulls()))
+    distinct = dict.fromkeys(zip(*values, strict=True))
+    return [[[*pair] for pair in zip(kinds, row, strict=True)] for row in distinct]
+
+
+def sorted_rows(frame: pl.DataFrame | None) -> list[list[list[str]]]:
+    """The same in ascending order of the values."""
+    return sorted(distinct_rows(frame))
+
+
+def _kind(dtype: pl.DataType) -> str:
+    """The type of a value without its width: the same for a list in Python, CSV or Parquet."""
+    if dtype.is_integer():
+        return "integer"
+    if isinstance(dtype, pl.Categorical | pl.Enum):
+        return "string"
+    return str(dtype.base_type()).lower()
+
+
+def _text(column: pl.Series) -> pl.Series:
+    """The values as strings, bytes in hexadecimal."""
+    if column.dtype == pl.Binary:
+        return column.bin.encode("hex")
+    if column.dtype.is_nested() or column.dtype in (pl.Object, pl.Duration):
+        return pl.Series([str(value) for value in column.to_list()], dtype=pl.String)
+    return column.cast(pl.String)
+
+
+def frame_of(items: Any, role: str) -> pl.DataFrame | None:
+    """The list as a frame in whatever types it came, from a Path, a frame or an iterable; None if there is none."""
+    if items is None:
+        return None
+    if isinstance(items, Path):
+        return _read(items)
+    if isinstance(items, str) or not (hasattr(items, "__arrow_c_stream__") or isinstance(items, Iterable)):
+        raise InvalidArgument(
+            f"{role} must be a list of items, a frame or a pathlib.Path, not {type(items).__name__}."
+        )
+    try:
+        return pl.DataFrame(items) if hasattr(items, "__arrow_c_stream__") else _from_entries([*items])
+    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
+        raise InvalidArgument(
+            f"{role} cannot be read: give all entries the same type, and composite items as tuples of one length."
+        ) from None
+
+
+def _from_entries(entries: list[Any]) -> pl.DataFrame:
+    if not entries:
+        return pl.DataFrame({"item": pl.Series([], dtype=pl.String)})
+    return pl.DataFrame(
+        [entry if isinstance(entry, tuple) else (entry,) for entry in entries],
+        orient="row",
+        infer_schema_length=None,
+    )
+
+
+def _read(path: Path) -> pl.DataFrame:
+    try:
+        if path.suffix.lower() in READERS:
+            return READERS[path.suffix.lower()](path)
+        return pl.DataFrame(
+            {"item": path.read_text(encoding="utf-8").splitlines()}, schema={"item": pl.String}
+        )
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+    except (UnicodeError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
+        reason = "it is damaged, not in UTF-8 or not what its ending says"
+    raise SourceError(f"cannot read the items in {path}: {reason}.")
+
+
+def typed(frame: pl.DataFrame | None, types: pl.Schema, role: str) -> pl.DataFrame:
+    """The listed items in the columns and types of the data's, each once."""
+    if frame is None:
+        return pl.DataFrame(schema=types)
+    if set(types) <= set(frame.columns):
+        frame = frame.select(types.names())
+    if frame.width != len(types):
+        raise InvalidArgument(f"listed items have {frame.width} columns where the data's have {len(types)}.")
+    columns = [
+        _cast(column, dtype, role).alias(name)
+        for column, (name, dtype) in zip(frame, types.items(), strict=True)
+    ]
+    return pl.DataFrame(columns).drop_nulls().unique(maintain_order=True)
+
+
+def _cast(column: pl.Series, dtype: pl.DataType, role: str) -> pl.Series:
+    """The column in this type; an entry that does not fit is refused by its place."""
+    theirs, ours = (str(each.base_type()).lower() for each in (column.dtype, dtype))
+    # Floats are never items, and a cast would cut their fractions off.
+    fitting = None if column.dtype.is_float() else _cast_or_none(column, dtype)
+    if fitting is None:
+        raise InvalidArgument(
+            f"{role} has entries of the type {theirs}; the data's items are of the type {ours}."
+        )
+    wrong = (fitting.is_null() & column.is_not_null()).arg_true()
+    if len(wrong):
+        raise InvalidArgument(
+            f"entry {wrong[0] + 1} of {role} is not of the type of the data's items, {ours}."
+        )
+    return fitting
+
+
+def _cast_or_none(column: pl.Series, dtype: pl.DataType) -> pl.Series | None:
+    """The column in this type, null where a value does not fit; None where Polars has no such cast."""
+    try:
+        return column.cast(dtype, strict=False)
+    except pl.exceptions.PolarsError:
+        return None
+
+
+def digests_of(items: pl.DataFrame, stream: Stream) -> Digests:
+    """The digests that this release gives to items, which must be typed as the data's."""
+    encoder = KeyEncoder(items.schema, items.columns, stream.digest_key)
+    encoder.encode(items)
+    return encoder.digests()
