@@ -78,6 +78,7 @@ def curve_walk(stated: Stated) -> list[Check]:
         return [cutoff, Check("rounding", paid, "errors are covered")]
     if stated.parameters["symmetric"] is not True:
         raise ValueError("ℓ1-descent is symmetric")
+    _walk(stated.parameters)  # whole numbers in their ranges
     units = number(stated.parameters["cutoff"]) / exact(UNIT)
     return [cutoff, Check("sums", at_most(units * stated.max_items, MOST_UNITS - 1), "stay within 64 bits")]
 
