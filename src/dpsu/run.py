@@ -1,4 +1,4 @@
-"""The one road: from a source to a release. Every verb that spends privacy takes it.
+"""One run from a source to a release, shared by every function that spends privacy.
 
 1 fix the promise, 2 ask the ledger for room, 3 read the source into user sets, 4 record the spending, 5 select,
 6 complete the statement, 7 hand over the names of the released items. The engine is closed on every path.
@@ -29,7 +29,7 @@ LONGEST_NOTE = 2000
 
 @dataclass(frozen=True)
 class Terms:
-    """What every verb offers beside its own arguments."""
+    """Arguments that all public functions share."""
 
     ledger: Ledger | str | Path | None = None
     lists: Listed = field(default_factory=Listed)
@@ -96,7 +96,7 @@ def state(promise: Promise, source: Source, terms: Terms, stream: Stream, salt: 
 
 
 def _curator_notes(sets: Any, source: Source, terms: Terms) -> tuple[str, ...]:
-    """What the curator should look at; it depends on the data, so it goes to the curator alone."""
+    """Notes for the curator only: they depend on the data."""
     seen = getattr(sets, "notes", ()) if terms.check_user and source.form == "columns" else ()
     notes = (*terms.lists.notes, *seen)
     for note in notes:
@@ -118,4 +118,4 @@ def _require_text(name: str, value: Any) -> None:
 
 
 def _tell_nobody(stage: str) -> None:
-    """The progress of a caller who did not ask for it."""
+    """The default for `progress`: report nothing."""

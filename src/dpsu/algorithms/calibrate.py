@@ -1,4 +1,4 @@
-"""From a request to a decision: which noise and which threshold a rule for weights needs.
+"""Noise and threshold for a rule for weights, from a request.
 
 A rule says how much one of t new items of a user can get (`new_weight`) and how much of the budget is then left for items
 that others hold too (`spending`); the mathematics in `privacy` does the rest. Proofs: docs/calibration.md.
@@ -15,13 +15,13 @@ from dpsu.privacy import gaussian, joint, laplace
 from dpsu.privacy.budget import Budget
 
 ROUNDING = 2.0**-40
-"""Relative margin on sums of deltas, far above what their floats can err."""
+"""Relative margin on sums of deltas, far above their rounding error."""
 
 NewWeight = Literal["count", "symmetric", "any"]
-"""What one of t new items can get: D^(-1/p), t^(-1/p), or a whole budget."""
+"""Upper bound on the weight of one of t new items: D^(-1/p), t^(-1/p), or a whole budget."""
 
 Spending = Literal["count", "all", "any"]
-"""Which part of the budget new items take: a/D exactly, at least a/D, or any."""
+"""Part of the squared budget that a new items take: exactly a/D, at least a/D, or any part."""
 
 
 def gaussian_selection(
@@ -56,7 +56,7 @@ NOISE_PART = 0.6
 
 
 def deal(request: Request, shares: Sequence[float]) -> list[Budget]:
-    """What every round of a Gaussian mechanism may spend, by its share of the whole.
+    """The budget of every round of a Gaussian mechanism, by its share of the whole.
 
     The squares of mu and the chances of new items add up over rounds. "paper" gives half of delta to either; "exact"
     gives NOISE_PART of it to the noise, which releases slightly more.

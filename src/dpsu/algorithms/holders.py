@@ -25,7 +25,7 @@ from dpsu.randomness.noise import gaussian_cells
 from dpsu.randomness.stream import Purpose, Stream
 
 SHARE = 0.1
-"""What counts take of a release's promise."""
+"""Default share of the budget for counts."""
 
 CUT = 1 << 16
 """The round of the cut among released items: far from those in which an algorithm cuts sets."""
@@ -35,7 +35,7 @@ NO_DIGEST = np.zeros((1, 2), np.uint64)
 
 @dataclass(frozen=True)
 class CountingTerms:
-    """What the caller asks of counts: their share of the promise, and whether users are counted as well."""
+    """The caller's terms for counts: their share of the budget, and whether users are counted too."""
 
     share: float = SHARE
     with_users: bool = False
@@ -50,7 +50,7 @@ DEFAULT_TERMS = CountingTerms()
 
 @dataclass(frozen=True)
 class Counting:
-    """Counts beside a release: the whole request, what they spend of it, and what the statement says of them."""
+    """Counts of a release: the whole request, the budget of the counts, and their entry in the statement."""
 
     request: Request
     budget: Budget
@@ -91,7 +91,7 @@ def count_beside(request: Request, terms: CountingTerms, mu: float, most_counts:
 
 
 def counting_noise(mu: float, squared_sensitivity: int) -> float:
-    """The noise for which counts are mu-Gaussian private: a user moves at most so many of them by 1."""
+    """The noise that makes counts mu-Gaussian private, if one user changes at most `squared_sensitivity` of them by 1."""
     return math.sqrt(squared_sensitivity) / mu * (1 + 2**-50)
 
 

@@ -1,4 +1,4 @@
-"""One thing to run: a promise that is fixed beforehand, and a selection that keeps it."""
+"""A job: a promise that is fixed beforehand, and a selection that keeps it."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from dpsu.sources.source import Source
 
 Tell = Callable[[str], None]
-"""Is told which stage begins; stages are public."""
+"""Called with the name of each stage as it begins; stages are public."""
 
 UNSAFE = "This output carries no privacy promise and must not be published: {algorithm} is not differentially private."
 
 OWN_POLICY = "own-policy"
-"""What a statement calls the algorithm that runs a policy of the caller's."""
+"""Name of the algorithm in statements about a custom policy."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Chosen:
 
 
 class Job(ABC):
-    """One thing to run: it knows its promise beforehand, reads what it needs, and selects."""
+    """A job: it knows its promise beforehand, reads the data and selects items."""
 
     promise: Promise
 
@@ -73,7 +73,7 @@ class Job(ABC):
 
     @abstractmethod
     def select(self, engine: Engine, sets: Any, lists: "Listed", stream: Stream, tell: Tell) -> Chosen:
-        """What is released. From here on the privacy is spent."""
+        """Select the released items. The budget is spent from here on."""
 
     @abstractmethod
     def mechanism(self) -> Mechanism:

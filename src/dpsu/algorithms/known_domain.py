@@ -20,7 +20,7 @@ from dpsu.privacy.gaussian import upper_quantile
 from dpsu.randomness.stream import Purpose, Stream
 
 SPURIOUS = 0.01
-"""How many absent n-grams come out for every n-gram of the level before, about."""
+"""About the number of released absent n-grams per n-gram of the level before."""
 
 BITS = 640
 """Precision of the draws below: uniforms of 512 bits, so that no chance is off by more than 2^-500."""
@@ -42,7 +42,7 @@ class KnownDomain:
         return engine.update(items, GaussianSelection(self.sigma, self.threshold).step(stream, rule.unit))
 
     def absent(self, domain: int, stream: Stream) -> list[int]:
-        """The members of `range(domain)` that come out if nobody holds any: each by a coin of its own, exactly."""
+        """The members of `range(domain)` that are released although nobody holds them, each by its own exact coin."""
         last_out = threshold_in_cells(self.threshold, self.sigma / CELLS_PER_SIGMA)
         return hits(domain, Fraction(2 * last_out + 1, 2 * CELLS_PER_SIGMA), stream)
 

@@ -37,7 +37,7 @@ PROOF = "docs/ngrams.md"
 
 @dataclass(frozen=True)
 class Level:
-    """What one level may spend: public, and fixed before any data is touched."""
+    """The budget of one level: public, and fixed before any data is read."""
 
     size: int
     share: float
@@ -50,7 +50,7 @@ class Level:
         return focused_within(self.request, self.budget)
 
     def known(self, before: int, domain: int) -> KnownDomain:
-        """The set union of this level over the domain that what came before makes."""
+        """The set union of this level over the domain that the level before defines."""
         return known_domain(noise_for(self.budget.mu), before, domain, self.request.max_items)
 
 
@@ -116,7 +116,7 @@ class LevelsJob(Job):
         if level.size > 1 and level.method == "dpne":
             return self._known_level(level, corpus, sets, part, before, engine, stream)
         focused = level.focused()
-        # Every level draws under a key of its own, so that no noise is met twice.
+        # Every level has its own key, so no noise is used twice.
         items = focused.select(engine, lists.leave_out(engine, sets, stream), open_stream())
         shown = lists.with_public(engine, sets, items, stream)
         names = lists.names(engine, sets, items, self._counting_of(level), stream)
@@ -151,7 +151,7 @@ class LevelsJob(Job):
         return replace(self._counting, request=level.request) if self._counting else None
 
     def mechanism(self) -> Mechanism:
-        """That of the first level: if it is empty, all are."""
+        """The mechanism of the first level: if that level is empty, all levels are."""
         return self._levels[0].focused()
 
 

@@ -24,11 +24,11 @@ CELLS_PER_SIGMA = 2**16
 """Noisy totals are rounded to a grid of this many cells per standard deviation of the noise."""
 
 MOST = 0.75
-"""Where more of the items than this still count, noise is drawn for all: to pick them would cost more than it saves."""
+"""If a larger share of the items still counts, noise is drawn for all items: selecting them would take longer."""
 
 
 class Mechanism(ABC):
-    """An algorithm calibrated to a request: it selects items, and it can say beforehand what it will do."""
+    """An algorithm calibrated to a request. It selects items, and it can compute its chances beforehand."""
 
     request: Request
 
@@ -38,7 +38,7 @@ class Mechanism(ABC):
 
     @abstractmethod
     def chance(self, holders: NDArray[np.int64], set_size: int) -> Floats:
-        """The chance that an item is released if so many users hold it, each among `set_size` items of that kind."""
+        """The chance that an item is released, by its number of holders, if each of them holds `set_size` such items."""
 
     @abstractmethod
     def parameters(self) -> dict[str, Any]:
@@ -59,7 +59,7 @@ class Mechanism(ABC):
 
 @dataclass(frozen=True)
 class GaussianSelection:
-    """Gaussian noise on every total; what exceeds the threshold is released."""
+    """Gaussian noise on every total; items above the threshold are released."""
 
     sigma: float
     threshold: float
@@ -93,7 +93,7 @@ class GaussianSelection:
 
 @dataclass(frozen=True)
 class CurveSelection:
-    """Every item is released with a probability that its total sets."""
+    """Every item is released with a probability that depends on its total."""
 
     curve: ReleaseCurve | LaplaceThreshold
 
@@ -136,13 +136,13 @@ class OneRound(Mechanism):
         return engine.update(items, self.selection.step(stream, self.rule.unit))
 
     def chance(self, holders: NDArray[np.int64], set_size: int) -> Floats:
-        """Users give by the size of their set alone, so the chance is exact for any data."""
+        """Weights depend only on the size of the set, so the chance is exact for any data."""
         kept = min(set_size, self.request.max_items)
         weight = self.rule.unit * float(self.rule.table[kept])
         return thinned(lambda n: self.selection.probability(n * weight), holders, kept / set_size)
 
     def parameters(self) -> dict[str, Any]:
-        """The selection's."""
+        """The parameters of the selection."""
         return self.selection.parameters()
 
     def budget(self) -> Budget | None:
@@ -165,7 +165,7 @@ def _binomial_mean(chance: Callable[[Floats], Floats], n: int, share: float) -> 
 
 
 def drawn(draw: Callable[..., NDArray[Any]], columns: Columns, counts: NDArray[np.bool_]) -> NDArray[Any]:
-    """What `draw` gives for the totals and digests of the items that count, and 0 for the others."""
+    """`draw` applied to the totals and digests of the items that count; 0 for the others."""
     if np.count_nonzero(counts) > MOST * len(counts):
         values = draw(columns["total"], columns["digest"])
         values *= counts

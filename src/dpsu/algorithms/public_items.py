@@ -1,4 +1,4 @@
-"""Items that the caller lists: public ones, which come out at no cost, and those that never come out.
+"""Lists of the caller: public items, which are always released at no cost, and excluded items, which never are.
 
 Neither takes part in a release: users give nothing to them, so their budgets go to other items. Which items are listed
 says nothing about the data, as long as the list was not made from it. What is listed for a text goes through the text's
@@ -103,7 +103,7 @@ class Listed:
         return digests_of(public, stream), digests_of(excluded, stream)
 
     def of_size(self, words: int) -> "Listed":
-        """The listed n-grams of so many words."""
+        """The listed n-grams of this number of words."""
 
         def chosen(frame: pl.DataFrame | None) -> pl.DataFrame | None:
             if frame is None:
@@ -121,7 +121,7 @@ class Listed:
         return {**items, "released": items["released"] | among(items["digest"], public)}
 
     def names(self, engine: Engine, sets: Any, items: Any, counting: Counting | None, stream: Stream) -> Any:
-        """What comes out: the released items and the public ones, with noisy counts of their holders if asked."""
+        """The output: released and public items, with noisy counts of their holders if asked."""
         if not self and not counting:
             return engine.names(sets, items)
         types = engine.item_types(sets)

@@ -1,4 +1,4 @@
-"""The ranges in which proofs and arithmetic hold; a calibration refuses what lies outside.
+"""The ranges in which proofs and arithmetic hold; calibration refuses values outside.
 
 The table in docs/calibration.md ("Ranges") gives the reasons. What depends on several numbers at once is refused where it is
 computed: the cutoff of a policy, its rounding, MAD's limit on totals, the length of the optimal coin, the smallest

@@ -1,4 +1,4 @@
-"""Choosing settings without breaking the promise.
+"""Private choice among settings.
 
 Trying settings and showing the best spends privacy like anything else that looks at the data. Two ways are paid for here:
 trying on a random part of the users, who are then left out of the release; and private selection on all of them, where
@@ -36,7 +36,7 @@ PROOF = "docs/tuning.md"
 BISECTIONS = 11
 NO_DIGEST = np.zeros((1, 2), np.uint64)
 KEYS = ("algorithm", "max_items", "calibration")
-"""What a setting may say."""
+"""The keys of a setting."""
 
 HOW: dict[Method, str] = {
     "part": "settings were tried on a random part of the users, who are left out of the release",
@@ -147,7 +147,7 @@ class TuneJob(Job):
 
 
 class TuneOnPart(TuneJob):
-    """Try every setting on the users whose coin says so, and release the others' items with the best."""
+    """Try every setting on a random part of the users, and release the other users' items with the best."""
 
     way = "part"
 
@@ -187,7 +187,7 @@ class TuneOnPart(TuneJob):
 
 
 class TuneBySelection(TuneJob):
-    """Try settings at random until a coin says stop, and keep the largest release; nobody learns how many there were."""
+    """Try random settings until a coin says stop, and keep the largest release. The number of tries stays secret."""
 
     way = "selection"
 
@@ -277,13 +277,13 @@ def _calibrate_trials(
 
 
 def _dearest(trials: Sequence[Mechanism]) -> Budget:
-    """What covers a try with any of the settings."""
+    """A budget that covers a try with any of the settings."""
     spent = [budget for budget in (trial.budget() for trial in trials) if budget is not None]
     return Budget(max(budget.mu for budget in spent), max(budget.delta_new for budget in spent))
 
 
 def draw_places(stream: Stream, settings: int, tries: float) -> Iterator[int]:
-    """Places of settings, each drawn evenly, until a coin says stop: `tries` of them on average, at least one."""
+    """Uniformly drawn places of settings, until a coin says stop: at least one, `tries` on average."""
     # Rounded up: stopping early is the safe side.
     stop = np.uint64(math.ceil(2**64 / tries))
     for turn in count():

@@ -1,4 +1,4 @@
-"""What a release will do, before any data is touched."""
+"""Plans: what a release will do, before any data is read."""
 
 import json
 from collections.abc import Sequence
@@ -79,12 +79,12 @@ class Plan:
         return users, {size: self.chance(users, size).tolist() for size in sizes}
 
     def when_empty(self) -> str:
-        """What to say of a release without items."""
+        """The message for a release without items."""
         size = min(10, self.mechanism.request.max_items)
         alone, together = self.users_needed(set_size=1), self.users_needed(set_size=size)
         return (
-            f"nothing was released: with this privacy an item comes out with even odds when about {alone} users share it "
-            f"who have no other item ({together} if each has {size})."
+            f"nothing was released: at this privacy an item has a chance of 50 % if about {alone} users hold it who have no "
+            f"other item, or about {together} users with {size} items each."
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -126,7 +126,7 @@ class Plan:
         ]
 
     def _ladder(self, sizes: Sequence[int]) -> list[int]:
-        """Numbers of users from where the smallest sets begin to come out to where the largest are sure to."""
+        """Numbers of users, from the first with a chance for the smallest sets to near certainty for the largest."""
         low = self.users_needed(0.01, min(sizes)) or 1
         high = self.users_needed(0.99 * self.chance(LIMIT, max(sizes)), max(sizes)) or LIMIT
         rungs = np.unique(np.geomspace(max(1, low), max(low + 1, high), 12).round().astype(np.int64))

@@ -69,7 +69,7 @@ def main() -> None:
     except DpsuError as error:
         _fail(error, error.exit_code)
     except SystemExit as end:
-        # Typer makes this of Ctrl-C, without a word.
+        # Typer turns Ctrl-C into this exit, without a message.
         if end.code != INTERRUPTED:
             raise
         _fail("interrupted; the output is either as it was before or whole", INTERRUPTED)

@@ -9,7 +9,7 @@ def check_policy(
     policy: Annotated[str, typer.Argument(help="module:name of a dpsu.Policy.")],
     seconds: Annotated[float, typer.Option(help="How long to search.")] = 20.0,
 ) -> None:
-    """Search for neighbouring data that breaks a policy's sensitivity or symmetry; exit 1 if some is found."""
+    """Search for data that breaks a policy. Exits with 1 if its sensitivity or symmetry is violated."""
     from dpsu.policies.check import check_policy as search
     from dpsu.policies.check import load
 

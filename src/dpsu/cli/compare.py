@@ -40,7 +40,7 @@ def compare(
     plot: Annotated[Path | None, typer.Option(help="File for a bar chart: .png, .svg or .pdf.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compare algorithms on public data: the items that each releases, its time, and the ceiling for all."""
+    """Compare algorithms on public data. Shows the items and the time of each, and the ceiling for all."""
     if plot is not None:
         from dpsu.report.charts import check_chart, compare_chart
 

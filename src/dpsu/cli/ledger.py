@@ -13,7 +13,7 @@ from dpsu.errors import InvalidArgument, LedgerError
 
 ledger_app = typer.Typer(
     name="ledger",
-    help="What all releases over one data set have spent.",
+    help="Record what all releases have spent.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )

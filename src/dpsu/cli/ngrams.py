@@ -35,7 +35,7 @@ def ngrams(
     ] = MethodName.focused,
     max_items: MaxItems = 300,
 ) -> None:
-    """Release words and n-grams in levels: an n-gram needs released parts.
+    """Release words and n-grams in levels. An n-gram can be released only if its parts are.
 
     dpsu ngrams posts.parquet --user author --text body --longest 3 --epsilon 1 --delta 1e-7 -o ngrams.parquet
     """

@@ -78,7 +78,7 @@ def _identity_to_be(path: Path) -> Identity | None:
 
 
 def _files(path: str | Path) -> Iterator[str | Path]:
-    """The files behind an input; what is not there is for the reader to complain about."""
+    """The files of an input; missing files are reported when they are read."""
     root = Path(path).expanduser()
     if str(path) == STANDARD:
         yield path

@@ -19,7 +19,7 @@ def plan(
     calibration: CalibrationOption = CalibrationName.exact,
     as_json: AsJson = False,
 ) -> None:
-    """Show noise, threshold and how many users must share an item, before any data is read."""
+    """Show what a release will do. Noise, threshold, and how many users must share an item; no data is read."""
     with notes(quiet=False):
         made = dpsu.plan(
             **privacy.arguments(),

@@ -42,7 +42,7 @@ def release(
         EngineName, typer.Option(help="This machine, or Spark: a local session or the one of spark-submit.")
     ] = EngineName.local,
 ) -> None:
-    """Release the items that many users share, from files.
+    """Release the items that many users share.
 
     dpsu release posts.parquet --user author --item word --epsilon 1 --delta 1e-7 -o words.parquet
     """

@@ -1,4 +1,4 @@
-"""`dpsu report`: a page for people about a statement."""
+"""`dpsu report`: an HTML page about a statement."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -20,7 +20,7 @@ def report(
     statement: StatementPath,
     output: Annotated[Path, typer.Option("--output", "-o", help="The page, .html.")],
 ) -> None:
-    """Write a page for people about a statement: what is promised, and what it means."""
+    """Write an HTML page about a statement."""
     from dpsu.outcome.write import require_folder
     from dpsu.report.html import write_report
 

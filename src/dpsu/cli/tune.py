@@ -41,7 +41,7 @@ def tune(
     tuning_share: Annotated[float, typer.Option(help="Method part: share of the users for tuning.")] = 0.1,
     tries: Annotated[float, typer.Option(help="Method selection: mean number of tries.")] = 4.0,
 ) -> None:
-    """Choose among settings privately and release with the best; all combinations are tried.
+    """Choose a setting privately, then release. All combinations of the given values are tried.
 
     dpsu tune posts.parquet --user author --item word --max-items 30 --max-items 300 --epsilon 1 --delta 1e-7 -o words.txt
     """

@@ -22,7 +22,7 @@ def verify(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Recompute from a statement alone that its promise follows, and tell whether a file is the released one.
+    """Check that the promise of a statement holds. Tells also whether a file is the released one.
 
     Exits with 0 if so, 1 if the promise does not follow, 3 if the file is another one, 4 if something cannot be read.
     """

@@ -1,4 +1,4 @@
-"""The one way loops are compiled here: cached on disk, free of the interpreter lock, IEEE arithmetic."""
+"""How loops are compiled: cached on disk, without the interpreter lock, in IEEE arithmetic."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
@@ -13,7 +13,7 @@ IEEE: Any = {"nogil": True, "error_model": "numpy"}
 """No `fastmath`: the error bounds of the noise and the budget of a user's weights rest on IEEE rounding."""
 
 FROM_PYTHON: Any = {"cache": True, "no_cfunc_wrapper": True}
-"""No entry for callers in C: nobody needs it, and the first release would wait for it."""
+"""No entry point for C callers: it is not used, and compiling it takes time."""
 
 
 def kernel(function: F) -> F:
@@ -22,7 +22,7 @@ def kernel(function: F) -> F:
 
 
 def inlined(function: F) -> F:
-    """A part of loops, compiled as if it stood in them: that takes less time than a function, and spares the call."""
+    """A helper that is inlined into its callers: it compiles faster than a function of its own."""
     return cast(F, numba.njit(inline="always", **IEEE)(function))
 
 

@@ -7,7 +7,7 @@ from dpsu.kernels.compiled import kernel
 
 SPACE_BYTE = np.uint8(0x20)
 NONE = np.uint32(0xFFFFFFFF)
-"""Stands where no n-gram begins."""
+"""Marks places where no n-gram begins."""
 
 
 @kernel

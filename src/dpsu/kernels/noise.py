@@ -57,7 +57,7 @@ TAIL_DENOMINATOR = (
     2.05319162663775882187e0,
     1.0,
 )
-# Of the centre, then of the tail.
+# First the centre, then the tail.
 NUMERATORS = np.array(CENTRE_NUMERATOR + TAIL_NUMERATOR)
 DENOMINATORS = np.array(CENTRE_DENOMINATOR + TAIL_DENOMINATOR)
 DEGREE = 7

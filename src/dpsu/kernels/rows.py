@@ -89,8 +89,8 @@ def _keep_open(indptr: Ints, items: Codes, opened: Bools, bounds: Ints, kept: Co
     count, rows = 0, 0
     for row in range(indptr.size - 1):
         for k in range(indptr[row], indptr[row + 1]):
-            # Every item is written, and the place moves on past the open ones only: a branch that is hard to predict
-            # costs more than a wasted store.
+            # Every item is written, and only open items advance the position: a branch that is hard to predict costs more
+            # than a wasted store.
             item = items[k]
             kept[count] = item
             count += opened[item]
