@@ -197,9 +197,9 @@ def _as_it_is(probability: Fraction, bits: int) -> Fraction:
 
 def _exactly(value: Any) -> Fraction:
     """The value of an mpmath number, without rounding."""
-    sign, mantissa, exponent, _ = value._mpf_
-    size = Fraction(int(mantissa)) * (Fraction(2**exponent) if exponent >= 0 else Fraction(1, 2**-exponent))
-    return -size if sign else size
+    mantissa, exponent = int(value.man), int(value.exp)
+    size = Fraction(mantissa) * (Fraction(2**exponent) if exponent >= 0 else Fraction(1, 2**-exponent))
+    return -size if value < 0 else size
 
 
 def _require_positive(**values: float) -> None:
