@@ -45,8 +45,9 @@ def weigh_proportionally(
     What the cap cuts off goes to the user's other items. True if a user's weights exceeded one budget, which must not be.
     """
     for user in range(indptr.size - 1):
-        start = indptr[user]
-        size = indptr[user + 1] - start
+        # Unsigned, so that numba does not check every index for being negative.
+        start = np.uint64(indptr[user])
+        size = np.uint64(indptr[user + 1]) - start
         cap = table[size]
         # The sum of n squares and the root err by less than (n + 8) 2^-53; rounding weights down covers the rest.
         budget = 1.0 - (size + 8) * 2.0**-53
@@ -72,10 +73,10 @@ def weigh_proportionally(
                 shares[k] = share
                 squares += share * share
             scale = budget / math.sqrt(squares)
-            capped_before = 0
+            capped_before = np.int64(0)
             while scale > cap:
                 # The scale for which the squares of min(cap, scale * share) sum to budget^2, from below.
-                capped, squares = size, 0.0
+                capped, squares = np.int64(size), 0.0
                 for k in range(size):
                     is_below = shares[k] * scale < cap
                     capped -= is_below
