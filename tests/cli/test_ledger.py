@@ -4,26 +4,13 @@ import json
 from pathlib import Path
 
 import pytest
+from rows_command import COLUMNS, run
 from statements import statement_of
-from typer.testing import CliRunner, Result
 
 import dpsu
-from dpsu.cli.app import app
 from dpsu.errors import InvalidArgument, LedgerError
 
-COLUMNS = ["--user", "u", "--item", "i"]
-RELEASE = ["release", "rows.csv", *COLUMNS, "--epsilon", "3", "--delta", "1e-7"]
-
-
-def run(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
-
-
-@pytest.fixture(autouse=True)
-def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    Path("rows.csv").write_text("u,i\n" + "".join(f"p{n % 200},a\n" for n in range(400)))
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("rows")
 
 
 def test_the_ledger_counts_what_was_spent_elsewhere() -> None:

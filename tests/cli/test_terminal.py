@@ -5,25 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner, Result
+from rows_command import COLUMNS, RELEASE, run
 
 import dpsu
-from dpsu.cli.app import app
 from dpsu.engines.local import LocalEngine
 
-COLUMNS = ["--user", "u", "--item", "i"]
-RELEASE = ["release", "rows.csv", *COLUMNS, "--epsilon", "3", "--delta", "1e-7"]
-
-
-def run(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
-
-
-@pytest.fixture(autouse=True)
-def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    Path("rows.csv").write_text("u,i\n" + "".join(f"p{n % 200},a\n" for n in range(400)))
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("rows")
 
 
 @pytest.mark.parametrize(

@@ -11,15 +11,13 @@ Ints = NDArray[np.int64]
 Codes = NDArray[np.uint32]
 
 WORD_BYTES = 8
-"""Half a block: so much of a string is in its first one, beside its length."""
+"""Half a block. The first block of a string holds its length and this many of its bytes."""
 
 LOW_BYTES = np.array([(1 << 8 * size) - 1 for size in range(WORD_BYTES + 1)], np.uint64)
-"""A word whose first so many bytes are ones."""
+"""Masks: entry n keeps the first n bytes of a word."""
 
 SLICE = 1 << 16
 """Number of strings or pairs that are encrypted at a time, so that they stay in the processor's cache."""
-
-NONE, ONE, ALL = np.uint64(0), np.uint64(1), np.uint64(2**64 - 1)
 
 
 def digest_bytes(offsets: Ints, data: NDArray[np.uint8], key: bytes) -> Words:
