@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Iterable
+from dataclasses import fields
 from difflib import get_close_matches
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
@@ -18,30 +19,16 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f" Did you mean {near[0]!r}?" if near else ""
 
 
-OPTIONS = {
-    "alpha": "PolicyGaussian(alpha=2)",
-    "passes": "PolicyGaussian(passes=2)",
-    "parts": "PolicyGaussian(parts=8)",
-    "order": "OrderedLaplace(order=['a', 'b'])",
-    "k": "KAnonymity(k=20)",
-    "shares": "DpSips(shares=(0.1, 0.9))",
-    "focus": "FocusedGaussian(rounds=32)",
-    "rounds": "FocusedGaussian(rounds=32)",
-    "d_max": "Mad(d_max=50)",
-    "beta": "Mad(beta=2)",
-    "b_min": "Mad2r(b_min=0.5)",
-    "b_max": "Mad2r(b_max=2)",
-    "c_lb": "Mad2r(c_lb=1)",
-    "c_ub": "Mad2r(c_ub=3)",
-}
-"""Options of algorithms, which earlier versions took as arguments of `release`."""
-
-
 def moved_option(name: str) -> str:
-    """A sentence that says where an option of an algorithm goes, or nothing."""
-    if name not in OPTIONS:
-        return ""
-    return f" It is an option of an algorithm: pass algorithm=dpsu.{OPTIONS[name]}."
+    """A sentence that says which algorithms have this option, which version 0.1 took as an argument; or nothing."""
+    from dpsu.algorithms.catalogue import CATALOGUE
+
+    owners = [kind for kind in CATALOGUE.values() if name in {each.name for each in fields(kind)}]  # type: ignore[arg-type]
+    private = [kind for kind in owners if kind.private]
+    calls = [f"dpsu.{kind.__name__}({name}=...)" for kind in private or owners]
+    if name == "focus":
+        calls = ["dpsu.FocusedGaussian(rounds=...)"]
+    return f" It is an option of an algorithm: pass algorithm={' or '.join(calls)}." if calls else ""
 
 
 def known_arguments(**moved: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
