@@ -106,7 +106,9 @@ def test_corpora_give_the_same_release(name: str) -> None:
 
 def test_a_release_stays_on_spark_until_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     local, spark = both(words(), user="user", item="item", algorithm="weighted-gaussian")
-    monkeypatch.setattr(type(spark.to_spark()), "toArrow", lambda frame: pytest.fail("items left the cluster"))
+    monkeypatch.setattr(
+        type(spark.to_spark()), "toArrow", lambda frame: pytest.fail("items left the cluster")
+    )
     assert len(spark) == len(local)
     spark.write.parquet(str(tmp_path / "items"))
     assert pl.read_parquet(tmp_path / "items" / "*.parquet")["item"].sort().to_list() == local.items
