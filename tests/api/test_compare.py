@@ -157,6 +157,12 @@ def test_the_command_prints_json_and_draws(file, tmp_path):
         assert picture.stat().st_size > 1000
 
 
+def test_without_a_file_the_bundled_data_is_compared_without_consent():
+    how = ["--epsilon", "3", "--delta", "1e-5", "--runs", "1", "--algorithm", "weighted-gaussian", "--json"]
+    assert json.loads(run(*how).stdout)[0]["items"] > 1000
+    assert isinstance(run(*how, "--user", "author").exception, InvalidArgument)
+
+
 def test_the_command_needs_public(file):
     result = run(*arguments(file))
     assert isinstance(result.exception, NotPrivate)
