@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from dpsu.outcome.ledger import Ledger as Ledger
     from dpsu.outcome.release import Release as Release
     from dpsu.outcome.statement import Statement as Statement
+    from dpsu.planning.shape import Shape as Shape
     from dpsu.policies.check import check_policy as check_policy
     from dpsu.privacy.budget import Budget as Budget
     from dpsu.verification.verify import verify as verify
@@ -64,6 +65,7 @@ _HOMES = {
     "dpsu.outcome.ledger": ["Ledger"],
     "dpsu.outcome.release": ["Release"],
     "dpsu.outcome.statement": ["Statement"],
+    "dpsu.planning.shape": ["Shape"],
     "dpsu.policies.check": ["check_policy"],
     "dpsu.privacy.budget": ["Budget"],
     "dpsu.verification.verify": ["verify"],
@@ -75,7 +77,7 @@ _RENAMED = {"Focus": "FocusedGaussian"}
 
 __all__ = [  # noqa: RUF022
     "release", "ngrams", "plan", "compare", "tune", "list_algorithms", "check_policy", "verify",
-    "Release", "Statement", "Budget", "Ledger", "Plan", "Tuned",
+    "Release", "Statement", "Budget", "Ledger", "Plan", "Shape", "Tuned",
     "CountLaplace", "CountGaussian", "WeightedLaplace", "WeightedGaussian", "PolicyLaplace", "PolicyGaussian",
     "PolicyGaussianL1", "Policy", "OrderedLaplace", "FocusedGaussian", "DpSips", "Mad", "Mad2r", "OptimalSingle",
     "KAnonymity",
