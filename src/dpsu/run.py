@@ -1,7 +1,8 @@
 """One run from a source to a release, shared by every function that spends privacy.
 
 1 fix the promise, 2 ask the ledger for room, 3 read the source into user sets, 4 record the spending, 5 select,
-6 complete the statement and commit what the job keeps (the state of a series), 7 hand over the names of the released items. The engine is closed on every path.
+6 complete the statement and commit what the job keeps (the state of a series), 7 hand over the names of the released
+items. The engine is closed on every path.
 
 Errors and notes while reading go to the curator; nothing is recorded for them. The ledger counts a run before the mechanism
 looks at the data, so that every later exit is paid for: an output, a warning, an exception or an interrupt.

@@ -86,6 +86,7 @@ class Job(ABC):
 
     def commit(self, statement: "Statement | None", ledger: "Ledger | None", number: int) -> None:
         """Make the run final, before anything leaves: a series writes its state. Others have nothing to write."""
+        return
 
     def when_empty(self) -> str:
         """The message for a release without items."""

@@ -129,7 +129,7 @@ class SeriesMechanism(Mechanism):
         """The chance by the end of the series, for items that are held in every period."""
         from dpsu.algorithms.series_chance import chances_by_period
 
-        return chances_by_period(self, holders, set_size)[-1]
+        return np.asarray(chances_by_period(self, holders, set_size)[-1], np.float64)
 
     def parameters(self) -> dict[str, Any]:
         """Noise, the boundary of every round, and the constants."""

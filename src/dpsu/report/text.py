@@ -14,7 +14,12 @@ from dpsu.report.facts import facts
 from dpsu.report.numbers import number, percent
 
 WIDTH = 100
-KINDS = {"single": "", "levels": "levels of ", "tuned": "chosen by private tuning: ", "series": "a series of "}
+KINDS = {
+    "single": "",
+    "levels": "levels of ",
+    "tuned": "chosen by private tuning: ",
+    "series": "a series of ",
+}
 SHOWN_LAST = ("date", "note")
 
 
