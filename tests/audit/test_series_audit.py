@@ -3,12 +3,14 @@
 The twin equals the product (tests/algorithms/test_series.py); here it is vectorised over runs for a few items.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from attack import EPSILON, epsilon_at_least, share_at_least
 
 from dpsu.algorithms.focused_chance import divided
-from dpsu.algorithms.series import calibrate_series
+from dpsu.algorithms.series import CONSTANTS, calibrate_series
 
 RUNS = 400_000
 
@@ -94,7 +96,7 @@ def test_a_user_stays_hidden(case, delta):
 @pytest.mark.parametrize("delta", [0.1, 0.03])
 def test_too_little_noise_is_caught(delta):
     found = [
-        attack(calibrated(delta), [[((0,), n)], [((0,), n)]], [(0,), (0,)], noise=0.6) for n in (1, 2, 3)
+        attack(calibrated(delta), [[((0,), n)], [((0,), n)]], [(0,), (0,)], noise=0.6) for n in (1, 2, 4, 6)
     ]
     assert max(found) > EPSILON
 
@@ -109,12 +111,15 @@ def test_newcomers_without_the_noise_of_earlier_rounds_are_caught():
 
 
 def test_newcomers_at_priority_one_are_caught():
-    """With x the item exists early and has a priority of its own; without x it would come in at 1."""
+    """With x item 0 exists early and has a low priority, so a crowd gives all to item 1; without x both come in at 1."""
+    mechanism = calibrate_series(EPSILON, 0.1, 2, 2, (0.3, 0.7), replace(CONSTANTS, rounds=1))
     found = [
-        attack(calibrated(0.1, 8), [*[[]] * 7, [((0, 1), n)]], [(0,), *[()] * 7], at_focus=False)
-        for n in (20, 40, 80)
+        attack(mechanism, split(n), [(0,), ()], at_focus=at_focus)
+        for at_focus in (False, True)
+        for n in (8, 11, 15, 20)
     ]
-    assert max(found) > EPSILON
+    assert max(found[:4]) > EPSILON
+    assert max(found[4:]) <= EPSILON
 
 
 def test_items_without_noise_while_nobody_holds_them_are_caught():
@@ -131,8 +136,6 @@ def test_items_without_noise_while_nobody_holds_them_are_caught():
 def test_own_items_come_out_as_rarely_as_promised(factor):
     """x alone, with new items in every period; a boundary that is a fifth lower is caught."""
     mechanism = calibrated(0.1, 3)
-    from dataclasses import replace
-
     thresholds = tuple(factor * each for each in mechanism.boundary.thresholds)
     lowered = replace(mechanism, boundary=replace(mechanism.boundary, thresholds=thresholds))
     out = play(lowered, [[((0, 1), 1)], [((2, 3), 1)], [((4, 5), 1)]], RUNS, 7)
