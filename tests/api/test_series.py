@@ -193,6 +193,8 @@ def test_a_ledger_behind_the_state_is_completed(
     assert [period for period, _ in ledger.entries()[0].periods] == [1, 2]
     with pytest.raises(SeriesError):
         dpsu.Series.open(copied).release(users("b"))
+    with pytest.raises(SeriesError):
+        dpsu.Series.open(copied).released(1)
 
 
 def test_promises_about_one_period_add_up_period_by_period(tmp_path: Path) -> None:

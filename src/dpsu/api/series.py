@@ -159,6 +159,7 @@ class Series:
 
         with series_state.reading(self.path) as state:
             header, frame = state.header, state.released()
+            _ledger_of(state, None)  # what another copy's period drew must not leave
             if period not in header["done"]:
                 raise SeriesError(f"period {period!r} of {self.path} is not done; done are {header['done']}.")
             told = header["statements"][str(period)]
@@ -174,6 +175,7 @@ class Series:
         import polars as pl
 
         with series_state.reading(self.path) as state:
+            _ledger_of(state, None)
             frame = state.released()
         if frame is None:
             return pl.DataFrame(schema={"item": pl.String})
@@ -212,15 +214,21 @@ class Series:
             f"series {header['id']}: epsilon {header['epsilon']:g}, delta {header['delta']:g} for {UNIT_OF_SERIES}.{void}\n"
             f"periods done: {', '.join(map(str, done)) or 'none'} of {parameters['periods']}; "
             f"{spent:.1%} of the budget spent, {left:.1%} left\n"
-            f"items so far: {len(self.items):,}"
+            f"items so far: {self._known:,}"
         )
 
     def __repr__(self) -> str:
         header = self._header
         return (
-            f"<Series of {self.periods} periods, {len(header['done'])} done, {len(self.items):,} items so far, "
+            f"<Series of {self.periods} periods, {len(header['done'])} done, {self._known:,} items so far, "
             f"epsilon {header['epsilon']:g}, delta {header['delta']:g}>"
         )
+
+    @property
+    def _known(self) -> int:
+        with series_state.reading(self.path) as state:
+            frame = state.released()
+        return 0 if frame is None else frame.height
 
     @property
     def _header(self) -> dict[str, Any]:
