@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from dpsu.api.plan import Plan as Plan
     from dpsu.api.plan import plan as plan
     from dpsu.api.release import release as release
+    from dpsu.api.series import Series as Series
     from dpsu.api.tune import Tuned as Tuned
     from dpsu.api.tune import tune as tune
     from dpsu.errors import CuratorNote as CuratorNote
@@ -60,6 +61,7 @@ _HOMES = {
     "dpsu.api.ngrams": ["ngrams"],
     "dpsu.api.plan": ["Plan", "plan"],
     "dpsu.api.release": ["release"],
+    "dpsu.api.series": ["Series"],
     "dpsu.api.tune": ["Tuned", "tune"],
     "dpsu.errors": ["CuratorNote", "DpsuError", "EmptyRelease", "WeakPrivacy"],
     "dpsu.outcome.ledger": ["Ledger"],
@@ -77,7 +79,7 @@ _RENAMED = {"Focus": "FocusedGaussian"}
 
 __all__ = [  # noqa: RUF022
     "release", "ngrams", "plan", "compare", "tune", "list_algorithms", "check_policy", "verify",
-    "Release", "Statement", "Budget", "Ledger", "Plan", "Shape", "Tuned",
+    "Release", "Statement", "Budget", "Ledger", "Plan", "Shape", "Series", "Tuned",
     "CountLaplace", "CountGaussian", "WeightedLaplace", "WeightedGaussian", "PolicyLaplace", "PolicyGaussian",
     "PolicyGaussianL1", "Policy", "OrderedLaplace", "FocusedGaussian", "DpSips", "Mad", "Mad2r", "OptimalSingle",
     "KAnonymity",

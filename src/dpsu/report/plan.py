@@ -82,7 +82,7 @@ def _headline(plan: "Plan") -> str:
 def _worst_case(plan: "Plan") -> str:
     needed = [
         f"{plan.users_needed(set_size=size):,} users with {size} item{'' if size == 1 else 's'} each"
-        for size in plan.set_sizes()[:5]
+        for size in plan.set_sizes()[:5:2]
     ]
     return "\n".join(
         _wrapped(
