@@ -12,6 +12,8 @@ import numpy as np
 from example_policies import weighted_l2
 
 import dpsu
+from dpsu.algorithms.candidate_list import read_candidates
+from dpsu.algorithms.candidates import WithCandidates
 from dpsu.algorithms.catalogue import build
 from dpsu.algorithms.holders import CountingTerms
 from dpsu.algorithms.job import SingleJob
@@ -68,6 +70,14 @@ def single(
     """The statement of a run that did not happen."""
     job = SingleJob(build(algorithm, **options), Request(epsilon, delta, max_items, calibration), counts)
     return state(job.promise, source, Terms(title="a title"), Stream(bytes(32)), bytes(16))
+
+
+def listed(share: float = 0.01, discover: bool = True, counts: CountingTerms | None = None) -> Statement:
+    """The statement of a release with 1000 candidates."""
+    candidates = read_candidates([f"item {n}" for n in range(1000)])
+    algorithm = WithCandidates(dpsu.FocusedGaussian(), candidates, share, discover)
+    job = SingleJob(algorithm, Request(1.0, 1e-6, 40), counts)
+    return state(job.promise, COLUMNS, Terms(), Stream(bytes(32)), bytes(16))
 
 
 def in_levels(method: Any, counts: CountingTerms | None = None) -> Statement:
@@ -149,6 +159,9 @@ MAKERS: dict[str, Callable[[], Statement]] = {
     "counts beside dp-sips": partial(single, "dp-sips", counts=CountingTerms(0.4)),
     "counts beside laplace": partial(single, "weighted-laplace", counts=CountingTerms()),
     "counts beside single": partial(single, "optimal-single", max_items=1, counts=CountingTerms()),
+    "candidates": listed,
+    "candidates only": partial(listed, 0.05, discover=False),
+    "candidates with counts": partial(listed, counts=CountingTerms()),
     "text": partial(single, "weighted-gaussian", source=TEXT),
     "lists": lambda: _with_lists(single("weighted-gaussian")),
     "levels": partial(in_levels, "focused-gaussian"),

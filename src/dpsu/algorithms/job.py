@@ -115,6 +115,8 @@ class SingleJob(Job):
     def read(self, engine: Engine, source: "Source", lists: "Listed", stream: Stream) -> Any:
         """The user sets, which the mechanism's own lists must fit as well."""
         sets = super().read(engine, source, lists, stream)
+        sets = self._mechanism.admit(engine, sets, stream)
+        lists.require_apart(engine, sets, stream)
         self._mechanism.fitted(engine, sets, stream)
         return sets
 

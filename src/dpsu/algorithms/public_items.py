@@ -92,6 +92,15 @@ class Listed:
             if among(public, excluded).any():
                 raise InvalidArgument("an item is both public and excluded; it can be one of them.")
 
+    def require_apart(self, engine: Engine, sets: Any, stream: Stream) -> None:
+        """Refuse public or excluded items that are candidates too."""
+        if not self or getattr(sets, "listed", None) is None:
+            return
+        listed = sets.item_digests[sets.listed]
+        for name, own in zip(("public", "excluded"), self._digests(engine, sets, stream), strict=True):
+            if among(own, listed).any():
+                raise InvalidArgument(f"an item is both {name} and a candidate; it can be one of them.")
+
     def leave_out(self, engine: Engine, sets: Any, stream: Stream) -> Any:
         """The sets as if nobody held a listed item."""
         return engine.leave_out(sets, np.concatenate(self._digests(engine, sets, stream))) if self else sets
@@ -130,6 +139,8 @@ class Listed:
         shown = self.with_public(engine, sets, items, stream)
         held = among(digests, items["digest"])
         absent = public.filter(~held)
+        if "listed" in items:
+            absent = absent.with_columns(listed=pl.lit(False))
         if counting:
             _require_free(types)
             cut, sigma = counting.request.max_items, counting.sigma

@@ -228,6 +228,33 @@ class ListOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
+class CandidateOptions:
+    """A public list of items that could come out."""
+
+    candidates: Annotated[
+        Path | None,
+        typer.Option(help="File of public items that could come out, held or not; one per line."),
+    ] = None
+    false_share: Annotated[
+        float | None,
+        typer.Option(
+            help="With --candidates: share of the released listed items that nobody holds, on average, at most."
+        ),
+    ] = None
+    listed_only: Annotated[
+        bool, typer.Option("--listed-only", help="With --candidates: release no other items.")
+    ] = False
+
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of the Python functions."""
+        return {
+            "candidates": self.candidates,
+            "false_share": self.false_share,
+            "discover": not self.listed_only,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
 class RecordOptions:
     """What is recorded about a release, and what the curator is told."""
 

@@ -56,6 +56,7 @@ class OutputOptions:
         record: RecordOptions,
         lists: ListOptions,
         order: Path | None = None,
+        candidates: Path | None = None,
     ) -> None:
         """Fail before any work if an output cannot be written, or would overwrite an input or another output."""
         from dpsu.outcome import write as out
@@ -67,6 +68,10 @@ class OutputOptions:
             raise InvalidArgument(
                 "plain text has no room for counts; write them to .parquet, .csv, .tsv or .jsonl."
             )
+        if candidates is not None and (self.output == STANDARD or Path(self.output).suffix.lower() == ".txt"):
+            raise InvalidArgument(
+                "plain text has no room for the column 'listed'; write to .parquet, .csv, .tsv or .jsonl."
+            )
         for path in (self.statement_path, self.report):
             if path is not None:
                 out.require_folder(path)
@@ -76,6 +81,7 @@ class OutputOptions:
             "--public-items": lists.public_items,
             "--exclude": lists.exclude,
             "--order": order,
+            "--candidates": candidates,
         }
         require_apart(written, inputs, used)
 

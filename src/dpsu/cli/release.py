@@ -10,6 +10,7 @@ from dpsu.cli.options import (
     AlgorithmOptions,
     CalibrationName,
     CalibrationOption,
+    CandidateOptions,
     DataOptions,
     ListOptions,
     MaxItems,
@@ -34,6 +35,7 @@ def release(
     privacy: PrivacyOptions,
     algorithm: AlgorithmOptions,
     lists: ListOptions,
+    listed: CandidateOptions,
     record: RecordOptions,
     max_items: MaxItems = 300,
     calibration: CalibrationOption = CalibrationName.exact,
@@ -50,13 +52,14 @@ def release(
 
     dpsu release posts.parquet --user author --item word --epsilon 1 --delta 1e-7 -o words.parquet
     """
-    outputs.check(data.files, record, lists, order=algorithm.order)
+    outputs.check(data.files, record, lists, order=algorithm.order, candidates=listed.candidates)
     with stages(outputs.silent) as progress, notes(outputs.quiet):
         released = dpsu.release(
             **data.arguments(),
             **privacy.arguments(),
             **algorithm.arguments(),
             **lists.arguments(),
+            **listed.arguments(),
             **record.arguments(),
             max_items=max_items,
             calibration=calibration.value,

@@ -16,7 +16,8 @@ class Release(ABC):
     """Released items, sorted, with their statement.
 
     `statement` is None after an algorithm that is not private, and `warning` then says so. With counts the frames and
-    files have a further column, `holders`. `notes` are for the curator of the data alone: they depend on the data, and no
+    files have a further column, `holders`; with candidates also
+    `listed`. `notes` are for the curator of the data alone: they depend on the data, and no
     output, repr or pickle has them. `exclude_salt` opens the salted digest of the list `exclude` in the statement.
 
     >>> import dpsu
@@ -46,7 +47,8 @@ class Release(ABC):
     @cached_property
     def items(self) -> list[Any]:
         """The items in their original type; tuples if an item has several columns."""
-        names = self._frame.drop("holders") if self._counted else self._frame
+        beside = ["holders"] * self._counted + ["listed"] * self._has_list
+        names = self._frame.drop(beside)
         return names.to_series().to_list() if names.width == 1 else names.rows()
 
     @cached_property
@@ -57,6 +59,10 @@ class Release(ABC):
     @property
     def _counted(self) -> bool:
         return self.statement is not None and "counts" in self.statement.parameters
+
+    @property
+    def _has_list(self) -> bool:
+        return self.statement is not None and "candidates" in self.statement.parameters
 
     @cached_property
     def _members(self) -> frozenset[Any]:

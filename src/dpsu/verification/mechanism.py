@@ -9,6 +9,8 @@ from typing import Any
 
 from mpmath import iv
 
+from dpsu.verification.candidates import CANDIDATES, names_of, with_candidates
+from dpsu.verification.candidates import PROOF as CANDIDATES_PROOF
 from dpsu.verification.checks import (
     INFORMED,
     Check,
@@ -188,6 +190,9 @@ def counts_shift(told: Fields, most: int) -> Interval:
 def _family(stated: Stated, proof: object) -> Family:
     """The family of a mechanism; its keys and its proof must be those of the family."""
     family = family_of(stated.algorithm, stated.parameters.get("noise"))
+    if stated.algorithm == "focused-gaussian" and CANDIDATES in stated.parameters:
+        names = names_of(stated.parameters)
+        family = Family(partial(gaussian, with_candidates), names, CANDIDATES_PROOF)
     only(stated.parameters, family.names, "parameters")
     if proof != family.proof:
         raise ValueError(f"the proof of {stated.algorithm} is in {family.proof}, not {proof!r}")
