@@ -166,6 +166,19 @@ class PrivacyOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SweptPrivacyOptions(PrivacyOptions):
+    """The privacy of a comparison, with several values of epsilon."""
+
+    epsilon: Annotated[
+        list[float] | None, typer.Option(help="Privacy loss, such as 1, or several: --epsilon 0.5 1 3.")
+    ] = None  # type: ignore[assignment]
+
+    def arguments(self) -> dict[str, Any]:
+        """Epsilons and delta, or an explanation why there is no default."""
+        return PrivacyOptions(epsilon=self.epsilon or None, delta=self.delta).arguments()  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, kw_only=True)
 class AlgorithmOptions:
     """The algorithm and its options."""
 
