@@ -1,7 +1,7 @@
 """Plans: what a release will do, before any data is read."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from dpsu.algorithms.algorithm import Algorithm
 from dpsu.algorithms.catalogue import DEFAULT, find
-from dpsu.algorithms.holders import CountingTerms
+from dpsu.algorithms.holders import Counting, Counts, counting_terms
 from dpsu.algorithms.job import SingleJob
 from dpsu.algorithms.mechanism import Mechanism
 from dpsu.algorithms.request import DEFAULT_MAX_ITEMS, Calibration, Request
@@ -37,6 +37,7 @@ class Plan:
 
     algorithm: str
     mechanism: Mechanism
+    counting: Counting | None = None
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -97,6 +98,7 @@ class Plan:
             "max_items": request.max_items,
             "calibration": request.calibration,
             "parameters": self.parameters,
+            **({"counts": self.counting.errors()} if self.counting else {}),
             "users_for_even_odds": {str(size): self.users_needed(set_size=size) for size in self.set_sizes()},
             "chance": self._rows(),
         }
@@ -141,11 +143,14 @@ def plan(
     max_items: int = DEFAULT_MAX_ITEMS,
     algorithm: str | Algorithm = DEFAULT,
     calibration: Calibration = "exact",
-    counts: bool = False,
+    counts: bool | Counts = False,
+    sums: Mapping[str, tuple[float, float]] | None = None,
+    others: bool = False,
 ) -> Plan:
     """Noise, threshold and the number of users that must share an item, before any data is read.
 
-    Takes the arguments of `release` that do not describe data. With `counts=True` the counts take their share of the budget.
+    Takes the arguments of `release` that do not describe data. Counts, sums and others take their shares of the budget, and
+    the plan shows their errors.
 
     >>> import dpsu
     >>> dpsu.plan(epsilon=1, delta=1e-6, max_items=10).users_needed(chance=0.5, set_size=1)
@@ -154,4 +159,5 @@ def plan(
     chosen = find(algorithm)
     request = Request(epsilon, delta, max_items, calibration)
     warn_of_weak_privacy(request.epsilon, request.delta, stacklevel=3)
-    return Plan(chosen.name, SingleJob(chosen, request, CountingTerms() if counts else None).mechanism())
+    job = SingleJob(chosen, request, counting_terms(counts, sums, others))
+    return Plan(chosen.name, job.mechanism(), job.counting)

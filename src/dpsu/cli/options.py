@@ -207,10 +207,55 @@ class ListOptions:
     counts: Annotated[bool, typer.Option("--counts", help="Add a noisy number of holders to each item.")] = (
         False
     )
+    counts_share: Annotated[
+        float | None, typer.Option(help="Share of the budget for counts; default: 0.2. Implies --counts.")
+    ] = None
+    counts_max_items: Annotated[
+        int | None,
+        typer.Option(help="Released items for which a user counts in full; default: 10. Implies --counts."),
+    ] = None
+
+    @property
+    def counted(self) -> bool:
+        """Whether there are columns beside the items."""
+        return bool(self.arguments()["counts"])
 
     def arguments(self) -> dict[str, Any]:
         """The arguments of the Python functions."""
-        return dict(vars(self))
+        from dpsu.algorithms.holders import Counts
+
+        asked = given(share=self.counts_share, max_items=self.counts_max_items)
+        counts = Counts(**asked) if asked else self.counts
+        return {"public_items": self.public_items, "exclude": self.exclude, "counts": counts}
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeasureOptions:
+    """Sums beside counts, and what is said of items that are not released."""
+
+    sum: Annotated[
+        list[str] | None,
+        typer.Option(help="Column to sum and bounds of a user's total, such as days:0:50; repeat it."),
+    ] = None
+    others: Annotated[
+        bool, typer.Option("--others", help="Print one number for all items that are not released.")
+    ] = False
+
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of the Python functions."""
+        return {"sums": dict(map(_bounds, self.sum or [])) or None, "others": self.others}
+
+
+def _bounds(text: str) -> tuple[str, tuple[float, float]]:
+    """The column and the bounds that days:0:50 means."""
+    column, *bounds = text.rsplit(":", 2)
+    try:
+        low, high = map(float, bounds)
+    except ValueError:
+        raise InvalidArgument(
+            f"--sum takes a column and two bounds, such as days:0:50, not {text!r}."
+        ) from None
+    return column, (low, high)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -56,6 +56,7 @@ class OutputOptions:
         record: RecordOptions,
         lists: ListOptions,
         order: Path | None = None,
+        beside: bool = False,
     ) -> None:
         """Fail before any work if an output cannot be written, or would overwrite an input or another output."""
         from dpsu.outcome import write as out
@@ -63,7 +64,9 @@ class OutputOptions:
         if self.no_statement and self.statement is not None:
             raise InvalidArgument("--statement and --no-statement exclude each other.")
         out.check_writable(self.output)
-        if lists.counts and (self.output == STANDARD or Path(self.output).suffix.lower() == ".txt"):
+        if (lists.counted or beside) and (
+            self.output == STANDARD or Path(self.output).suffix.lower() == ".txt"
+        ):
             raise InvalidArgument(
                 "plain text has no room for counts; write them to .parquet, .csv, .tsv or .jsonl."
             )

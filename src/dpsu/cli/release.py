@@ -13,6 +13,7 @@ from dpsu.cli.options import (
     DataOptions,
     ListOptions,
     MaxItems,
+    MeasureOptions,
     PrivacyOptions,
     RecordOptions,
     Unsafe,
@@ -34,6 +35,7 @@ def release(
     privacy: PrivacyOptions,
     algorithm: AlgorithmOptions,
     lists: ListOptions,
+    measures: MeasureOptions,
     record: RecordOptions,
     max_items: MaxItems = 300,
     calibration: CalibrationOption = CalibrationName.exact,
@@ -46,13 +48,16 @@ def release(
 
     dpsu release posts.parquet --user author --item word --epsilon 1 --delta 1e-7 -o words.parquet
     """
-    outputs.check(data.files, record, lists, order=algorithm.order)
+    outputs.check(
+        data.files, record, lists, order=algorithm.order, beside=bool(measures.sum or measures.others)
+    )
     with stages(outputs.silent) as progress, notes(outputs.quiet):
         released = dpsu.release(
             **data.arguments(),
             **privacy.arguments(),
             **algorithm.arguments(),
             **lists.arguments(),
+            **measures.arguments(),
             **record.arguments(),
             max_items=max_items,
             calibration=calibration.value,

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dpsu.engines.contract import Columns, Rule, Step, Walk
+from dpsu.engines.contract import SHOWN, Columns, Rule, Step, Walk
 from dpsu.errors import TooLarge
 from dpsu.kernels.arrays import Codes
 from dpsu.kernels.loops import find_loop
@@ -83,7 +83,7 @@ class LocalEngine:
         how = _reading(source, stream)
         if source.text is not None:
             return read_text(source.data, source.text, **how)
-        return read_sets(source.data, item=source.item, **how)
+        return read_sets(source.data, item=source.item, sums=source.sums, **how)
 
     def read_corpus(self, source: "Source", stream: Stream) -> Corpus:
         """All text of the source as words."""
@@ -181,9 +181,13 @@ class LocalEngine:
         return {**items, **changed}
 
     def names(self, sets: UserSets, items: Columns) -> pl.DataFrame:
-        """Decode the released items, with the column `holders` if they were counted."""
+        """Decode the released items, with the columns that are to be shown."""
         codes = np.flatnonzero(items["released"]).astype(np.uint32)
-        beside = {"holders": items["holders"][codes]} if "holders" in items else None
+        beside = {
+            name.removeprefix(SHOWN): column[codes]
+            for name, column in items.items()
+            if name.startswith(SHOWN)
+        }
         return sets.names.decode(codes, beside)
 
     def _rows_of(self, sets: Sets) -> list[Rows]:

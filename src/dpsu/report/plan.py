@@ -14,7 +14,7 @@ BAR = 40
 
 def plan_text(plan: "Plan") -> str:
     """Noise and thresholds, and who must share an item."""
-    return "\n\n".join([_headline(plan), _table(plan), _even_odds(plan)])
+    return "\n\n".join([_headline(plan), _table(plan), _even_odds(plan), *_counts(plan)])
 
 
 def chance_chart(plan: "Plan", set_size: int) -> str:
@@ -62,6 +62,20 @@ def _even_odds(plan: "Plan") -> str:
         for size in plan.set_sizes()[:5]
     ]
     return "\n".join(_wrapped(f"A chance of 50 % needs {', '.join(needed)}."))
+
+
+def _counts(plan: "Plan") -> list[str]:
+    """The error of counts, sums and others."""
+    if plan.counting is None:
+        return []
+    errors = plan.counting.errors()
+    told = [
+        f"Counts are within {errors['half_width']:.3g} of the truth in 95 % of cases, if users hold at most "
+        f"{errors['max_items']} released items; items of users with more are counted too low."
+    ]
+    told += [f"Sums of {name!r} are within {half:.3g}." for name, half in errors["sums"].items()]
+    told += [f"Others, {name!r}, are within {half:.3g}." for name, half in errors["others"].items()]
+    return ["\n".join(_wrapped(" ".join(told)))]
 
 
 def _wrapped(text: str) -> list[str]:

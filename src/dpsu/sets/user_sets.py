@@ -1,7 +1,7 @@
 """User sets: one set of item numbers per user, and the names of the items."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -80,7 +80,8 @@ class UserSets:
     in the order of their first appearance in the rows, so that items with few holders are close together in memory for
     loops over rows.
 
-    `notes` are for the curator (see `advice`); they depend on the data and are not pickled.
+    `notes` are for the curator (see `advice`); they depend on the data and are not pickled. `values` has
+    the totals of every pair, in the order of `items`, for the columns that are summed.
     """
 
     indptr: NDArray[np.int64]
@@ -89,6 +90,7 @@ class UserSets:
     item_digests: Digests
     names: Names
     notes: tuple[str, ...] = ()
+    values: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return "UserSets(<private>)"
