@@ -3,7 +3,7 @@
     python examples/hospital.py hospital.parquet
 
 40 000 patients have 4 codes in the median; codes follow Zipf's law. A patient can come back with the same code: there is one
-row per stay, with its length in days. The counts and sums of docs/group-by.md and their tests are measured on this data.
+row per stay, with its length in days. The counts and sums of docs/counts.md and their tests are measured on this data.
 """
 
 import sys

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from dpsu.algorithms.algorithm import Algorithm
 from dpsu.algorithms.holders import Counting, CountingTerms, share_with_counts
-from dpsu.algorithms.measures import noisy_users
 from dpsu.algorithms.mechanism import Mechanism
 from dpsu.algorithms.request import Request
 from dpsu.engines.contract import Engine
@@ -109,6 +108,8 @@ class SingleJob(Job):
 
     def select(self, engine: Engine, sets: Any, lists: "Listed", stream: Stream, tell: Tell) -> Chosen:
         """Leave listed items out, select, count, name."""
+        from dpsu.algorithms.measures import noisy_users  # a plan needs no frames
+
         tell("weighing and deciding")
         mechanism = self._mechanism.fitted(engine, sets, stream)
         items = mechanism.select(engine, lists.leave_out(engine, sets, stream), stream)

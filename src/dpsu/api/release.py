@@ -68,7 +68,7 @@ def release(
     Items in `public_items` are always in the output and cost nothing; items in `exclude` never are. Both are a list, a
     frame or the Path of a file. `counts=True` or `dpsu.Counts(…)` adds a noisy number of holders to each item;
     `sums={"amount": (0, 50)}` adds the sum over users of their total for the item, cut to these bounds, and the mean;
-    `others=True` gives `release.others` for all items that were not released (docs/group-by.md).
+    `others=True` gives `release.others` for all items that were not released (docs/counts.md).
     A `ledger` records what is spent and refuses a release that would pass its cap. `title` and `note` go
     into the statement. `check_user=False` silences notes about user columns that do not look like users; these notes are
     for the curator only.

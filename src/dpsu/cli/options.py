@@ -194,16 +194,9 @@ class AlgorithmOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ListOptions:
-    """Lists of items, and counts."""
+class CountOptions:
+    """Counts beside the items."""
 
-    public_items: Annotated[
-        Path | None,
-        typer.Option(help="File of items that are always in the output, at no cost; one per line."),
-    ] = None
-    exclude: Annotated[
-        Path | None, typer.Option(help="File of items that are never in the output; one per line.")
-    ] = None
     counts: Annotated[bool, typer.Option("--counts", help="Add a noisy number of holders to each item.")] = (
         False
     )
@@ -217,16 +210,32 @@ class ListOptions:
 
     @property
     def counted(self) -> bool:
-        """Whether there are columns beside the items."""
-        return bool(self.arguments()["counts"])
+        """Whether there are counts beside the items."""
+        return bool(CountOptions.arguments(self)["counts"])
 
     def arguments(self) -> dict[str, Any]:
         """The arguments of the Python functions."""
         from dpsu.algorithms.holders import Counts
 
         asked = given(share=self.counts_share, max_items=self.counts_max_items)
-        counts = Counts(**asked) if asked else self.counts
-        return {"public_items": self.public_items, "exclude": self.exclude, "counts": counts}
+        return {"counts": Counts(**asked) if asked else self.counts}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListOptions(CountOptions):
+    """Lists of items, and counts."""
+
+    public_items: Annotated[
+        Path | None,
+        typer.Option(help="File of items that are always in the output, at no cost; one per line."),
+    ] = None
+    exclude: Annotated[
+        Path | None, typer.Option(help="File of items that are never in the output; one per line.")
+    ] = None
+
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of the Python functions."""
+        return {**super().arguments(), "public_items": self.public_items, "exclude": self.exclude}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -95,6 +95,7 @@ class OutputOptions:
                 "output": self.output,
                 "statement": result.statement.to_dict() if result.statement else None,
                 "warning": result.warning,
+                **({"others": result.others} if result.others else {}),
             }
             to = sys.stderr if self.output == STANDARD else sys.stdout
             print(json.dumps(summary, indent=2, ensure_ascii=False), file=to)
@@ -114,6 +115,8 @@ class OutputOptions:
 
         place = "standard output" if self.output == STANDARD else self.output
         say(f"released {len(result):,} item{'' if len(result) == 1 else 's'} to {place}")
+        for name, value in (result.others or {}).items():
+            say(f"all other items, {name}: {value:,.6g}")
         errors().print(statement_panel(result.statement, result.warning))
         if result.statement is not None and self.statement_path is not None:
             say(f"the statement is in {self.statement_path}")

@@ -6,7 +6,9 @@ from dpsu.cli.options import (
     AsJson,
     CalibrationName,
     CalibrationOption,
+    CountOptions,
     MaxItems,
+    MeasureOptions,
     PrivacyOptions,
 )
 from dpsu.cli.terminal import notes
@@ -15,6 +17,8 @@ from dpsu.cli.terminal import notes
 def plan(
     privacy: PrivacyOptions,
     algorithm: AlgorithmOptions,
+    counts: CountOptions,
+    measures: MeasureOptions,
     max_items: MaxItems = 300,
     calibration: CalibrationOption = CalibrationName.exact,
     as_json: AsJson = False,
@@ -24,6 +28,8 @@ def plan(
         made = dpsu.plan(
             **privacy.arguments(),
             **algorithm.arguments(),
+            **counts.arguments(),
+            **measures.arguments(),
             max_items=max_items,
             calibration=calibration.value,
         )
