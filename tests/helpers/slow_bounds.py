@@ -68,7 +68,7 @@ def _mechanism(stated: Fields) -> Iterator[str]:
     parameters, epsilon, delta = stated["parameters"], mpf(stated["epsilon"]), mpf(stated["delta"])
     counts, shift = parameters.get("counts"), mpf(0)
     if counts:
-        shift = mpmath.sqrt(max(counts["squared_sensitivity"], stated["max_items"])) / mpf(counts["sigma"])
+        shift = mpmath.sqrt(_measured(counts, stated["max_items"]))
     if counts and "epsilon" in counts:
         if exceeds(delta_of_shift(mpf(counts["epsilon"]), shift), counts["delta"]):
             yield "counts"
@@ -82,6 +82,21 @@ def _mechanism(stated: Fields) -> Iterator[str]:
         yield from _coin(stated, epsilon, delta)
     else:
         yield from _curve(stated, epsilon, delta)
+
+
+def _measured(counts: Fields, most: int) -> Any:
+    """The squared shift of counts, sums and others by one user: the worst number of items, with the largest values."""
+    cut = mpf(counts.get("max_items", most))
+    norm = max(held * min(mpf(1), cut / held) for held in range(1, most + 1))
+    largest = {each["column"]: max(abs(each["low"]), abs(each["high"])) for each in counts.get("sums", [])}
+    squares = max(norm, counts["squared_sensitivity"]) / mpf(counts["sigma"]) ** 2
+    for each in counts.get("sums", []):
+        squares += norm * (largest[each["column"]] / mpf(each["sigma"])) ** 2
+    if "others" in counts:
+        squares += 1 / mpf(counts["others"]["sigma"]) ** 2
+        for each in counts["others"]["sums"]:
+            squares += (largest[each["column"]] / mpf(each["sigma"])) ** 2
+    return squares
 
 
 def _gaussian(stated: Fields, epsilon: Any, delta: Any, shift: Any, alone: bool) -> Iterator[str]:
