@@ -266,7 +266,10 @@ class MeasureOptions:
 
     def arguments(self) -> dict[str, Any]:
         """The arguments of the Python functions."""
-        return {"sums": dict(map(_bounds, self.sum or [])) or None, "others": self.others}
+        sums = [_bounds(text) for text in self.sum or []]
+        if len(dict(sums)) < len(sums):
+            raise InvalidArgument("--sum names a column twice: give each column once.")
+        return {"sums": dict(sums) or None, "others": self.others}
 
 
 def _bounds(text: str) -> tuple[str, tuple[float, float]]:
