@@ -246,6 +246,6 @@ def test_a_listed_item_that_nobody_holds_gets_a_noisy_count():
         **PRIVACY,
     )
     frame = released.to_polars()
-    assert frame.columns == ["item", "listed", "holders"]
+    assert frame.columns == ["item", "listed", "holders", "half_width"]
     assert frame.filter(~pl.col("item").is_in([f"item {n}" for n in range(100)])).height > 0
     assert frame["holders"].null_count() == 0

@@ -15,7 +15,7 @@ import dpsu
 from dpsu.algorithms.candidate_list import read_candidates
 from dpsu.algorithms.candidates import WithCandidates
 from dpsu.algorithms.catalogue import build
-from dpsu.algorithms.holders import CountingTerms
+from dpsu.algorithms.holders import CountingTerms, counting_terms
 from dpsu.algorithms.job import SingleJob
 from dpsu.algorithms.levels import LevelsJob, plan_levels
 from dpsu.algorithms.policy import PolicyLaplace
@@ -121,6 +121,8 @@ def _with_lists(statement: Statement) -> Statement:
     return replace(statement, lists=lists, rests_on=claims(statement.data, lists))
 
 
+MEASURED = counting_terms(dpsu.Counts(max_items=5), {"amount": (0, 50), "change": (-3, 1)}, others=True)
+
 MAKERS: dict[str, Callable[[], Statement]] = {
     **{
         name: partial(single, name)
@@ -155,6 +157,8 @@ MAKERS: dict[str, Callable[[], Statement]] = {
     "own policy in l1, symmetric, paper": partial(single, SYMMETRIC_L1, calibration="paper"),
     "counts beside focused": partial(single, "focused-gaussian", counts=CountingTerms()),
     "counts and users": partial(single, "focused-gaussian", counts=CountingTerms(0.3, with_users=True)),
+    "sums and others": partial(single, "focused-gaussian", counts=MEASURED),
+    "sums beside laplace": partial(single, "weighted-laplace", counts=MEASURED),
     "counts beside weighted": partial(single, "weighted-gaussian", counts=CountingTerms()),
     "counts beside dp-sips": partial(single, "dp-sips", counts=CountingTerms(0.4)),
     "counts beside laplace": partial(single, "weighted-laplace", counts=CountingTerms()),

@@ -395,6 +395,36 @@ def optimal_single(epsilon: float, delta: float) -> list[mpmath.mpf]:
         return chances
 
 
+def measured_sums(
+    rows: list[tuple[int, int, float]],
+    unit: float,
+    bounds: tuple[int, int],
+    cut: int,
+    released: set[int],
+    excluded: set[int],
+) -> tuple[dict[int, int], int, int]:
+    """The weighted sums of released items in units, the sum over all other items, and the users who have any of those."""
+    low, high = bounds
+    users: dict[int, dict[int, int]] = {}
+    for user, item, value in rows:
+        units = round(max(-(2**31), min(2**31, Fraction(value) / Fraction(unit))))
+        own = users.setdefault(user, {})
+        own[item] = own.get(item, 0) + units
+    sums: dict[int, int] = {}
+    rest = others = 0
+    for own in users.values():
+        held = [item for item in own if item in released]
+        for item in held:
+            weight = 2**30 if len(held) <= cut else int(math.sqrt(cut / len(held)) * (1 - 2**-50) * 2**30)
+            value = min(max(own[item], low), high)
+            sums[item] = sums.get(item, 0) + int(math.copysign(abs(value) * weight >> 30, value))
+        left = [value for item, value in own.items() if item not in released | excluded]
+        if left:
+            others += 1
+            rest += min(max(sum(left), low), high)
+    return sums, rest, others
+
+
 # A series of periods. Items are named by number in all periods; `normals[r][item]` is the noise of round r.
 
 

@@ -1,6 +1,6 @@
 """`dpsu.release`: the items that many users share."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -8,7 +8,7 @@ from typing import Any, Literal
 from dpsu.algorithms.algorithm import Algorithm
 from dpsu.algorithms.candidate_list import add_candidates
 from dpsu.algorithms.catalogue import DEFAULT, find_private
-from dpsu.algorithms.holders import CountingTerms
+from dpsu.algorithms.holders import Counts, counting_terms
 from dpsu.algorithms.job import SingleJob
 from dpsu.algorithms.public_items import read_lists
 from dpsu.algorithms.request import DEFAULT_MAX_ITEMS, Calibration, Request
@@ -45,7 +45,9 @@ def release(
     candidates: Any = None,
     false_share: float | None = None,
     discover: bool = True,
-    counts: bool = False,
+    counts: bool | Counts = False,
+    sums: Mapping[str, tuple[float, float]] | None = None,
+    others: bool = False,
     ledger: Ledger | str | Path | None = None,
     title: str | None = None,
     note: str | None = None,
@@ -70,10 +72,12 @@ def release(
 
     Items in `public_items` are always in the output and cost nothing; items in `exclude` never are. Both are a list, a
     frame or the Path of a file. `candidates` is a public list of the same kinds of items that could come out. Listed items
-    need far fewer holders, at the same privacy, but on average up to `false_share` of the released ones are held by
+    need fewer holders, at the same privacy, but on average up to `false_share` of the released ones are held by
     nobody. The output says which items are `listed`. `discover=False` releases listed items only (docs/lists.md).
-    `counts=True` adds a noisy number of holders to each item, for a tenth of the budget
-    (docs/counts.md). A `ledger` records what is spent and refuses a release that would pass its cap. `title` and `note` go
+    `counts=True` or `dpsu.Counts(…)` adds a noisy number of holders to each item;
+    `sums={"amount": (0, 50)}` adds the sum over users of their total for the item, cut to these bounds, and the mean;
+    `others=True` gives `release.others` for all items that were not released (docs/counts.md).
+    A `ledger` records what is spent and refuses a release that would pass its cap. `title` and `note` go
     into the statement. `check_user=False` silences notes about user columns that do not look like users; these notes are
     for the curator only.
 
@@ -99,10 +103,17 @@ def release(
     where = engine_for(source, engine)
     chosen = find_private(algorithm, unsafe).for_engine(where.parts)
     chosen, notes = add_candidates(chosen, candidates, false_share, discover, described.text)
+    counting = counting_terms(counts, sums, others)
+    if counting is not None and counting.sums:
+        if described.text is not None:
+            raise InvalidArgument("sums need a column of items; text has none.")
+        described = replace(described, sums=counting.sums)
     lists = read_lists(public_items, exclude, described.text)
     lists = replace(lists, notes=lists.notes + notes)
-    if (lists or counts or candidates is not None) and where.name != "local":
-        raise InvalidArgument("public_items, exclude, candidates and counts are for the local engine.")
+    if (lists or counting or candidates is not None) and where.name != "local":
+        raise InvalidArgument(
+            "public_items, exclude, candidates, counts, sums and others are for the local engine."
+        )
     request = Request(epsilon, delta, max_items, calibration)
-    job = SingleJob(chosen, request, CountingTerms() if counts else None)
+    job = SingleJob(chosen, request, counting)
     return run(job, described, where, Terms(ledger, lists, title, note, check_user, progress, period))

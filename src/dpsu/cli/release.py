@@ -14,6 +14,7 @@ from dpsu.cli.options import (
     DataOptions,
     ListOptions,
     MaxItems,
+    MeasureOptions,
     PrivacyOptions,
     RecordOptions,
     Unsafe,
@@ -36,6 +37,7 @@ def release(
     algorithm: AlgorithmOptions,
     lists: ListOptions,
     listed: CandidateOptions,
+    measures: MeasureOptions,
     record: RecordOptions,
     max_items: MaxItems = 300,
     calibration: CalibrationOption = CalibrationName.exact,
@@ -52,7 +54,14 @@ def release(
 
     dpsu release posts.parquet --user author --item word --epsilon 1 --delta 1e-7 -o words.parquet
     """
-    outputs.check(data.files, record, lists, order=algorithm.order, candidates=listed.candidates)
+    outputs.check(
+        data.files,
+        record,
+        lists,
+        order=algorithm.order,
+        candidates=listed.candidates,
+        beside=bool(measures.sum or measures.others),
+    )
     with stages(outputs.silent) as progress, notes(outputs.quiet):
         released = dpsu.release(
             **data.arguments(),
@@ -60,6 +69,7 @@ def release(
             **algorithm.arguments(),
             **lists.arguments(),
             **listed.arguments(),
+            **measures.arguments(),
             **record.arguments(),
             max_items=max_items,
             calibration=calibration.value,

@@ -22,6 +22,9 @@ Columns = Mapping[str, NDArray[Any]]
 Step = Callable[[Columns], Columns]
 """A pure function from columns to the columns that it changes or adds."""
 
+SHOWN = "shown: "
+"""Columns of items whose names begin so are handed over beside the names of released items."""
+
 NO_TABLE = np.zeros(0, np.int64)
 
 

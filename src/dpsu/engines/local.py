@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dpsu.engines.contract import Columns, Rule, Step, Walk
+from dpsu.engines.contract import SHOWN, Columns, Rule, Step, Walk
 from dpsu.errors import TooLarge
 from dpsu.kernels.arrays import Codes
 from dpsu.kernels.loops import find_loop
@@ -84,7 +84,7 @@ class LocalEngine:
         how = _reading(source, stream)
         if source.text is not None:
             return read_text(source.data, source.text, **how)
-        return read_sets(source.data, item=source.item, **how)
+        return read_sets(source.data, item=source.item, sums=source.sums, **how)
 
     def read_corpus(self, source: "Source", stream: Stream) -> Corpus:
         """All text of the source as words."""
@@ -198,9 +198,13 @@ class LocalEngine:
         return list(pairwise(np.linspace(0, size, 1 + threads * each).astype(int)))
 
     def names(self, sets: UserSets, items: Columns) -> pl.DataFrame:
-        """Decode the released items, with the columns `listed` and `holders` if there are any."""
+        """Decode the released items, with `listed` if there is a list, and the columns that are to be shown."""
         codes = np.flatnonzero(items["released"]).astype(np.uint32)
-        beside = {name: items[name][codes] for name in ("listed", "holders") if name in items}
+        beside = {
+            name.removeprefix(SHOWN): column[codes]
+            for name, column in items.items()
+            if name.startswith(SHOWN) or name == "listed"
+        }
         return sets.names.decode(codes, beside)
 
     def _rows_of(self, sets: Sets) -> list[Rows]:

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from dpsu.outcome.ledger import Ledger, by_period
 from dpsu.outcome.statement import Statement
-from dpsu.report.facts import facts
+from dpsu.report.facts import counts_in_words, facts
 from dpsu.report.numbers import number, percent
 
 WIDTH = 100
@@ -49,6 +49,8 @@ def statement_text(statement: Statement) -> str:
     ]
     if single:
         lines.append(f"Parameters: {', '.join(single)}.")
+    if "counts" in statement.parameters:
+        lines.append(f"Counts: {counts_in_words(statement.parameters['counts'])}.")
     lines.append(f"Noise: {statement.noise_source}.")
     if statement.budget:
         lines.append(

@@ -1,7 +1,7 @@
 """User sets: one set of item numbers per user, and the names of the items."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -81,7 +81,8 @@ class UserSets:
     loops over rows.
 
     `notes` are for the curator (see `advice`); they depend on the data and are not pickled. `listed` marks the items of a
-    list of candidates, if there is one; the last `absent` items are listed items that nobody holds.
+    list of candidates, if there is one; the last `absent` items are listed items that nobody holds. `values` has
+    the totals of every pair, in the order of `items`, for the columns that are summed.
     """
 
     indptr: NDArray[np.int64]
@@ -92,6 +93,7 @@ class UserSets:
     notes: tuple[str, ...] = ()
     listed: NDArray[np.bool_] | None = None
     absent: int = 0
+    values: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return "UserSets(<private>)"
