@@ -96,6 +96,26 @@ def test_text_is_a_source(path: Path) -> None:
     assert series.release(users("to be that"), text=True).items == ["that"]
 
 
+def test_another_tokenizer_or_other_ngrams_are_refused(path: Path) -> None:
+    series = dpsu.Series.create(path, **TERMS)
+    with pytest.warns(dpsu.EmptyRelease):
+        series.release({})
+    series.release(users("to be"), text=True, ngrams=[1, 2])
+    before = path.read_bytes()
+    for more in (
+        {"text": True},
+        {"text": True, "ngrams": 2},
+        {"text": True, "ngrams": [1, 2], "tokenizer": "whitespace"},
+        {"text": True, "ngrams": [1, 2], "tokenizer": r"\w+"},
+        {"text": True, "ngrams": [1, 2], "tokenizer": str.split},
+        {},
+    ):
+        with pytest.raises(SeriesError, match="same tokenizer"):
+            series.release(users("to be"), **more)
+    assert path.read_bytes() == before
+    assert series.release(users("or not"), text=True, ngrams=[1, 2]).items == ["not", "or", "or not"]
+
+
 def test_the_state_is_the_owners_alone_and_nothing_is_left_beside_it(path: Path) -> None:
     series = dpsu.Series.create(path, **TERMS)
     series.release(users("a"))
@@ -195,6 +215,29 @@ def test_a_ledger_behind_the_state_is_completed(
         dpsu.Series.open(copied).release(users("b"))
     with pytest.raises(SeriesError):
         dpsu.Series.open(copied).released(1)
+
+
+def test_a_ledger_that_was_moved_is_named(path: Path, tmp_path: Path) -> None:
+    ledger = dpsu.Ledger.create(tmp_path / "spent.db", epsilon=3.2, delta=1.1e-6)
+    series = dpsu.Series.create(path, **TERMS, ledger=ledger)
+    backup, moved = tmp_path / "backup", tmp_path / "moved.db"
+    shutil.copy(path, backup)
+    series.release(users("a"))
+    (tmp_path / "spent.db").rename(moved)
+    for refused in (lambda: series.items, lambda: series.released(1), lambda: series.release(users("b"))):
+        with pytest.raises(DpsuError):
+            refused()
+    assert series.released(1, ledger=moved).items == ["a"]
+    assert series.to_polars(ledger=moved).height == 1
+    again = dpsu.Series.open(path, ledger=moved)
+    assert again.items == ["a"]
+    assert again.release(users("b")).items == ["b"]
+    asked = ["series", "release", path, "--period", "2", "-o", tmp_path / "again.csv"]
+    assert command(*asked, cwd=tmp_path).returncode != 0
+    assert command(*asked, "--ledger", moved, cwd=tmp_path).returncode == 0
+    shutil.copy(backup, path)
+    with pytest.raises(SeriesError, match="latest"):
+        again.release(users("c"))
 
 
 def test_promises_about_one_period_add_up_period_by_period(tmp_path: Path) -> None:

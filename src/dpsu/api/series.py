@@ -84,6 +84,7 @@ class Series:
             "delta_new": mechanism.delta_new,
             "parameters": mechanism.parameters(),
             "types": None,
+            "text": None,
             "done": [],
             "before": None,
             "statements": {},
@@ -93,14 +94,15 @@ class Series:
         return cls.open(path)
 
     @classmethod
-    def open(cls, path: str | Path) -> "Series":
-        """The series whose state is at `path`."""
+    def open(cls, path: str | Path, *, ledger: Ledger | str | Path | None = None) -> "Series":
+        """The series whose state is at `path`. `ledger` says where its ledger is, if it was moved."""
         series = object.__new__(cls)
-        series.path = Path(path)
+        series.path, series._moved = Path(path), ledger
         series._header  # noqa: B018 (refuses what is not a series)
         return series
 
     path: Path
+    _moved: Ledger | str | Path | None
 
     @known_arguments(candidates=NO_CANDIDATES, counts="A series has no counts.")
     def release(
@@ -144,7 +146,7 @@ class Series:
         with series_state.locked(self.path) as state:
             mechanism = _mechanism(state.header)
             number = _next_period(state.header, mechanism.periods, period)
-            account = _ledger_of(state, ledger)
+            account = _ledger_of(state, self._moved if ledger is None else ledger)
             writer = Writer(self.path)
             try:
                 job = SeriesJob(mechanism, number, state, writer)
@@ -153,13 +155,17 @@ class Series:
             finally:
                 writer.close()
 
-    def released(self, period: int) -> Release:
-        """The output of a period that is done, as it was: read from the state, never drawn again."""
+    def released(self, period: int, *, ledger: Ledger | str | Path | None = None) -> Release:
+        """The output of a period that is done, as it was: read from the state, never drawn again.
+
+        `ledger` says where the series' ledger is, if it was moved.
+        """
         import polars as pl
 
         with series_state.reading(self.path) as state:
             header, frame = state.header, state.released()
-            _ledger_of(state, None)  # what another copy's period drew must not leave
+            # What another copy's period drew must not leave.
+            _ledger_of(state, self._moved if ledger is None else ledger)
             if period not in header["done"]:
                 raise SeriesError(f"period {period!r} of {self.path} is not done; done are {header['done']}.")
             told = header["statements"][str(period)]
@@ -170,12 +176,12 @@ class Series:
             none if frame is None else frame.filter(frame[PERIOD] == period).drop(PERIOD), statement
         )
 
-    def to_polars(self) -> "pl.DataFrame":
-        """All items so far, in their original columns."""
+    def to_polars(self, *, ledger: Ledger | str | Path | None = None) -> "pl.DataFrame":
+        """All items so far, in their original columns. `ledger` says where the series' ledger is, if it was moved."""
         import polars as pl
 
         with series_state.reading(self.path) as state:
-            _ledger_of(state, None)
+            _ledger_of(state, self._moved if ledger is None else ledger)
             frame = state.released()
         if frame is None:
             return pl.DataFrame(schema={"item": pl.String})
@@ -183,7 +189,7 @@ class Series:
 
     @property
     def items(self) -> list[Any]:
-        """All items so far."""
+        """All items so far. If the ledger was moved, open the series with `Series.open(path, ledger=...)`."""
         frame = self.to_polars()
         return frame.to_series().to_list() if frame.width == 1 else frame.rows()
 

@@ -77,7 +77,7 @@ def release(
             raise InvalidArgument(
                 "give the files of the period, or the --period whose output to write again."
             )
-        outputs.hand_over(series.released(period))
+        outputs.hand_over(series.released(period, ledger=record.ledger))
         return
     with stages(outputs.silent) as progress, notes(outputs.quiet):
         released = series.release(**data.arguments(), **record.arguments(), period=period, progress=progress)
