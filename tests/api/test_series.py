@@ -255,18 +255,6 @@ def test_promises_about_one_period_add_up_period_by_period(tmp_path: Path) -> No
             dpsu.release(users("a"), epsilon=1, delta=1e-6, period=period)  # type: ignore[arg-type]
 
 
-def test_the_plan_rises_and_front_loading_is_ahead_early() -> None:
-    from dpsu.api.series import plan_series
-
-    plans = {
-        shares: plan_series(epsilon=1, delta=1e-6, periods=4, max_items=10, shares=shares).chances([40], 1)
-        for shares in ("even", "front")
-    }
-    for plan in plans.values():
-        assert plan["40 users"].is_sorted()
-    assert plans["front"]["40 users"][0] >= plans["even"]["40 users"][0]
-
-
 def test_the_command_creates_releases_shows_and_writes_again(tmp_path: Path) -> None:
     pl.DataFrame({"u": range(500), "i": ["x"] * 500}).write_parquet(tmp_path / "january.parquet")
     terms = ["--epsilon", "3", "--delta", "1e-6", "--periods", "2", "--max-items", "5"]
@@ -280,4 +268,19 @@ def test_the_command_creates_releases_shows_and_writes_again(tmp_path: Path) -> 
     assert b"items so far: 1" in command("series", "show", "w.series", cwd=tmp_path).stdout
     assert command("verify", "new.csv.statement.json", cwd=tmp_path).returncode == 0
     assert command(*asked, "-o", "w.series", cwd=tmp_path).returncode != 0
-    assert command("series", "plan", *terms, cwd=tmp_path).returncode == 0
+
+
+def test_the_command_plans_for_a_shape_or_for_holders(tmp_path: Path) -> None:
+    terms = ["series", "plan", "--epsilon", "3", "--delta", "1e-6", "--periods", "2", "--max-items", "5"]
+    shape = ["--users", "2000", "--items-per-user", "2"]
+    for more in ([], shape, [*shape, "--shares", "0.7,0.3", "--shares", "even"], ["--holders", "5"]):
+        run = command(*terms, *more, cwd=tmp_path)
+        assert run.returncode == 0, run.stderr
+    for wrong in (
+        ["--users", "9"],
+        ["--zipf", "1"],
+        ["--holders", "a"],
+        ["--holders", "0"],
+        ["--shares", "0.7"],
+    ):
+        assert command(*terms, *wrong, cwd=tmp_path).returncode != 0

@@ -1,8 +1,8 @@
 """`dpsu.Series`: releases over time under one promise."""
 
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +26,13 @@ from dpsu.sources.source import Source
 if TYPE_CHECKING:
     import polars as pl
 
+    from dpsu.planning.series import SeriesPlan
+
 NO_CANDIDATES = "Candidates are refused in a series: their false share over several periods has no proof yet."
+
+
+EVEN_OR_FRONT: Mapping[str, Shares] = {"even": "even", "front": "front"}
+"""The choices of shares that a plan compares by default."""
 
 
 class Series:
@@ -100,6 +106,40 @@ class Series:
         series.path, series._moved = Path(path), ledger
         series._header  # noqa: B018 (refuses what is not a series)
         return series
+
+    @classmethod
+    @known_arguments()
+    def plan(
+        cls,
+        *,
+        epsilon: float,
+        delta: float,
+        periods: int,
+        max_items: int | Sequence[int] = DEFAULT_MAX_ITEMS,
+        shares: Shares | Mapping[str, Shares] = EVEN_OR_FRONT,
+    ) -> "SeriesPlan":
+        """What a series with these terms gives by the end of each period; no data is read, and nothing is spent.
+
+        `shares` is one choice, as for `create`, or several with names; default: "even" and "front".
+        `SeriesPlan.items(shape)` has the number of items for a shape of data, `SeriesPlan.chances(holders)` the chances of
+        an item by its number of holders.
+
+        >>> import dpsu
+        >>> plan = dpsu.Series.plan(epsilon=3, delta=1e-6, periods=3, max_items=5)
+        >>> plan.items(dpsu.Shape(users=5000, items_per_user=3)).columns
+        ['period', 'even', 'front']
+        """
+        from dpsu.planning.series import SeriesPlan
+
+        choices = shares if isinstance(shares, Mapping) else {_name_of(shares): shares}
+        if not choices or not all(isinstance(name, str) and name != "period" for name in choices):
+            raise InvalidArgument("shares must be one choice, or a mapping from names to choices.")
+        return SeriesPlan(
+            {
+                name: calibrate_series(epsilon, delta, periods, max_items, choice)
+                for name, choice in choices.items()
+            }
+        )
 
     path: Path
     _moved: Ledger | str | Path | None
@@ -203,11 +243,6 @@ class Series:
         """The periods that took place."""
         return list(self._header["done"])
 
-    @property
-    def plan(self) -> "SeriesPlan":
-        """What this series gives, period by period."""
-        return SeriesPlan(_mechanism(self._header))
-
     def show(self) -> str:
         """Periods, what is spent and left, and the number of items so far; never totals."""
         header = self._header
@@ -242,35 +277,8 @@ class Series:
             return state.header
 
 
-@dataclass(frozen=True, repr=False)
-class SeriesPlan:
-    """What a series gives by the end of each period. It depends on the terms alone, so all of it is public."""
-
-    mechanism: SeriesMechanism
-
-    def chances(self, users: Sequence[int], set_size: int = 10) -> "pl.DataFrame":
-        """A row per period: the chance that an item is out if `users` with `set_size` items each hold it in all periods."""
-        import numpy as np
-        import polars as pl
-
-        from dpsu.algorithms.series_chance import chances_by_period
-
-        found = chances_by_period(self.mechanism, np.asarray(users, np.int64), set_size)
-        columns = {f"{n} users": found[:, k] for k, n in enumerate(users)}
-        return pl.DataFrame({"period": range(1, self.mechanism.periods + 1), **columns})
-
-
-@known_arguments()
-def plan_series(
-    *,
-    epsilon: float,
-    delta: float,
-    periods: int,
-    max_items: int | Sequence[int] = DEFAULT_MAX_ITEMS,
-    shares: Shares = "even",
-) -> SeriesPlan:
-    """The plan of a series with these terms, before there is a state."""
-    return SeriesPlan(calibrate_series(epsilon, delta, periods, max_items, shares))
+def _name_of(shares: Shares) -> str:
+    return shares if isinstance(shares, str) else "given"
 
 
 def _mechanism(header: dict[str, Any]) -> SeriesMechanism:
