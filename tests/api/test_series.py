@@ -84,9 +84,11 @@ def test_columns_types_and_candidates_are_refused_before_anything_happens(path: 
     for other in (frame.rename({"i": "j"}), frame.with_columns(i=pl.lit(1))):
         with pytest.raises(SeriesError):
             series.release(other, user="u", item=other.columns[1], check_user=False)
-    for more in ({"candidates": ["x"]}, {"counts": True}):
-        with pytest.raises(InvalidArgument):
-            series.release(frame, user="u", item="i", **more)
+    numbers = {"counts": True, "sums": {"n": (0, 1)}, "others": True}
+    lists = {"candidates": ["x"], "public_items": ["x"], "exclude": ["x"]}
+    for name, value in {**numbers, **lists, "epsilon": 2.0}.items():
+        with pytest.raises(InvalidArgument, match=name):
+            series.release(frame, user="u", item="i", **{name: value})
     assert path.read_bytes() == before
 
 

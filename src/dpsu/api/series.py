@@ -29,6 +29,11 @@ if TYPE_CHECKING:
     from dpsu.planning.series import SeriesPlan
 
 NO_CANDIDATES = "Candidates are refused in a series: their false share over several periods has no proof yet."
+NO_NUMBERS = (
+    "A series releases items alone: counts, sums and others of several periods are not part of its promise."
+)
+NO_LISTS = "A series has no lists of items."
+AT_CREATION = "It is fixed for all periods when the series is created."
 
 
 EVEN_OR_FRONT: Mapping[str, Shares] = {"even": "even", "front": "front"}
@@ -144,7 +149,12 @@ class Series:
     path: Path
     _moved: Ledger | str | Path | None
 
-    @known_arguments(candidates=NO_CANDIDATES, counts="A series has no counts.")
+    @known_arguments(
+        **dict.fromkeys(("candidates", "false_share", "discover"), NO_CANDIDATES),
+        **dict.fromkeys(("counts", "sums", "others"), NO_NUMBERS),
+        **dict.fromkeys(("public_items", "exclude"), NO_LISTS),
+        **dict.fromkeys(("epsilon", "delta", "max_items", "shares", "periods"), AT_CREATION),
+    )
     def release(
         self,
         source: Any,
@@ -182,7 +192,10 @@ class Series:
         )
         engine = engine_for(source)
         if engine.name != "local":
-            raise InvalidArgument("a series runs on the local engine: pass source.toArrow().")
+            raise InvalidArgument(
+                "a series runs on the local engine, because its state is one file that is matched with the items of a "
+                "period on one machine: pass source.toArrow()."
+            )
         with series_state.locked(self.path) as state:
             mechanism = _mechanism(state.header)
             number = _next_period(state.header, mechanism.periods, period)
