@@ -63,6 +63,13 @@ class Source:
         return described
 
     @property
+    def item_columns(self) -> list[str]:
+        """The columns of a released item."""
+        if self.text is not None:
+            return [self.text.name]
+        return key_columns(self.item, "item") if self.form == "columns" else ["item"]
+
+    @property
     def form(self) -> str:
         """Where users and items are: in columns, in a collection of Python values, or in lines or files of text."""
         if self.text is not None and self.text.user_per is not None:
