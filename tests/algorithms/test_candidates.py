@@ -29,7 +29,8 @@ from dpsu.kernels.loops import find_loop
 from dpsu.kernels.units import ONE
 from dpsu.privacy.false_share import largest_tail
 from dpsu.randomness.stream import Purpose, Stream
-from dpsu.sets.user_sets import UserSets, admit
+from dpsu.sets.keys import KeyEncoder, row_digests
+from dpsu.sets.user_sets import UserSets, admit, among
 
 PRIVACY = {"epsilon": 1, "delta": 1e-6}
 BASKETS = {n: ["bread", "milk", f"own {n}"] for n in range(300)}
@@ -351,3 +352,76 @@ def test_a_listed_item_that_nobody_holds_gets_a_noisy_count():
     assert frame.columns == ["item", "listed", "holders", "half_width"]
     assert frame.filter(~pl.col("item").is_in([f"item {n}" for n in range(100)])).height > 0
     assert frame["holders"].null_count() == 0
+
+
+def test_a_plan_has_chances_of_listed_items():
+    how = {"candidates": [f"item {n}" for n in range(1000)], "false_share": 0.01}
+    plan = dpsu.plan(**how, **PRIVACY)
+    assert plan.users_needed(listed=True) < plan.users_needed()
+    assert plan.to_dict()["users_for_even_odds_if_listed"]["1"] == plan.users_needed(listed=True)
+    only = dpsu.plan(discover=False, **how, **PRIVACY)
+    assert only.users_needed() == only.users_needed(listed=True)
+    with pytest.raises(InvalidArgument, match="candidates"):
+        dpsu.plan(**PRIVACY).users_needed(listed=True)
+    with pytest.raises(InvalidArgument, match="shape"):
+        dpsu.plan(shape=dpsu.Shape(users=100, items_per_user=1), **how, **PRIVACY)
+    with pytest.raises(InvalidArgument, match="candidates"):
+        dpsu.plan(false_share=0.1, **PRIVACY)
+
+
+def test_a_comparison_has_a_row_with_the_list():
+    users = {n: [f"item {n % 40}"] for n in range(40 * 16)}
+    frame = dpsu.compare(
+        users,
+        candidates=[f"item {n}" for n in range(40)],
+        false_share=0.01,
+        discover=False,
+        algorithms=["focused-gaussian"],
+        data_is_public=True,
+        runs=1,
+        **PRIVACY,
+    )
+    assert frame["algorithm"].to_list() == ["focused-gaussian with candidates", "focused-gaussian"]
+    assert frame["items"][0] > 30 > 20 > frame["items"][1]
+
+
+@pytest.mark.parametrize("name", ["PrivateCountVectorizer", "PrivateTfidfVectorizer"])
+def test_a_vectorizer_takes_candidates(name):
+    interop = pytest.importorskip("dpsu.interop.sklearn")
+    vectorizer = getattr(interop, name)(
+        candidates=["MORNING", "night"], false_share=1e-6, discover=False, **PRIVACY
+    )
+    vectorizer.fit(["good morning"] * 300, groups=range(300))
+    assert list(vectorizer.vocabulary_) == ["morning"]
+
+
+def test_the_statement_says_how_many_listed_items_are_false():
+    released = dpsu.release(BASKETS, candidates=["bread"], false_share=0.01, **PRIVACY)
+    assert "1 in 100 of the listed items" in str(released.statement)
+
+
+some_digests = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=12).map(
+    lambda pairs: np.array(pairs, np.uint64).reshape(-1, 2)
+)
+
+
+@given(some_digests, some_digests)
+def test_digests_are_found_among_others(own, others):
+    wanted = set(map(tuple, others.tolist()))
+    assert among(own, others).tolist() == [tuple(each) in wanted for each in own.tolist()]
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pl.DataFrame({"a": ["x", "", "a string that is longer than a view", "ö"]}),
+        pl.DataFrame({"a": pl.Series([3, 1, 2], dtype=pl.Int8)}),
+        pl.DataFrame({"a": pl.Series([2**64 - 1, 0], dtype=pl.UInt64)}),
+        pl.DataFrame({"a": ["x", "y", "x"], "b": [1, 1, -2]}),
+        pl.DataFrame({"a": pl.Series([], dtype=pl.String)}),
+    ],
+)
+def test_the_digests_of_rows_are_those_of_the_encoder(frame):
+    encoder = KeyEncoder(frame.schema, frame.columns, bytes(range(32)))
+    encoder.encode(frame)
+    assert (row_digests(frame, bytes(range(32))) == encoder.digests()).all()
