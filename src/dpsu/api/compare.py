@@ -8,7 +8,9 @@ import numpy as np
 import polars as pl
 
 from dpsu.algorithms.algorithm import Algorithm
-from dpsu.algorithms.catalogue import CATALOGUE, find_private
+from dpsu.algorithms.candidate_list import add_candidates
+from dpsu.algorithms.candidates import WithCandidates
+from dpsu.algorithms.catalogue import CATALOGUE, DEFAULT, find_private
 from dpsu.algorithms.mechanism import Mechanism
 from dpsu.algorithms.request import DEFAULT_MAX_ITEMS, Calibration, Request
 from dpsu.engines.choose import engine_for
@@ -50,6 +52,9 @@ def compare(
     format: str | None = None,
     data_is_public: bool = False,
     unsafe: bool = False,
+    candidates: Any = None,
+    false_share: float | None = None,
+    discover: bool = True,
     progress: Callable[[str], None] | None = None,
 ) -> pl.DataFrame:
     """Run every algorithm several times on the same data and count what it releases; most items first.
@@ -61,7 +66,8 @@ def compare(
     of the bundled arXiv titles, which are public. The frame has a row per epsilon, max_items and algorithm: the mean, the
     standard deviation, the smallest and the largest number of items over all runs, the mean seconds of a run without
     reading, and the ceiling, which no private algorithm exceeds on average at this epsilon, for any max_items. The other
-    arguments are those of `release`.
+    arguments are those of `release`. With `candidates` there is one row more, focused-gaussian with the list, whose items
+    include false ones; the ceiling is not one for listed items.
 
     >>> import dpsu
     >>> how = {"epsilon": 1, "delta": 1e-6, "runs": 1, "data_is_public": True}
@@ -97,6 +103,10 @@ def compare(
         for request in (Request(each, delta, limit, calibration) for each in epsilons for limit in limits)
         for algorithm in _chosen(algorithms, unsafe, request.max_items)
     ]
+    if candidates is not None or false_share is not None or discover is not True:
+        listed, _ = add_candidates(find_private(DEFAULT), candidates, false_share, discover, described.text)
+        requests = {request: None for request, *_ in mechanisms}
+        mechanisms += [(request, listed, listed.calibrate(request)) for request in requests]
     with engine_for(source, "local") as engine:
         tell("reading")
         # Digests under one key and the noise of every run under another: they only say which draw belongs to which item.
@@ -105,12 +115,13 @@ def compare(
         most = {each: ceiling(engine, sets, each, delta) for each in epsilons}
         rows = []
         for request, algorithm, calibrated in mechanisms:
-            mechanism, measured = calibrated.fitted(engine, sets, stream), []
+            own = calibrated.admit(engine, sets, stream)
+            mechanism, measured = calibrated.fitted(engine, own, stream), []
             for run in range(1, runs + 1):
                 tell(
                     f"{algorithm.name}, epsilon {request.epsilon:g}, max_items {request.max_items}, run {run} of {runs}"
                 )
-                measured.append(_run(engine, sets, mechanism))
+                measured.append(_run(engine, own, mechanism))
             rows.append(_row(algorithm, request, measured, most[request.epsilon]))
     return pl.DataFrame(rows).sort("epsilon", "items", descending=[False, True], maintain_order=True)
 
@@ -158,7 +169,7 @@ def _row(
 ) -> dict[str, Any]:
     counts = np.array([count for count, _ in measured], np.float64)
     return {
-        "algorithm": algorithm.name,
+        "algorithm": algorithm.name + " with candidates" * isinstance(algorithm, WithCandidates),
         "private": algorithm.private,
         "epsilon": float(request.epsilon),
         "max_items": request.max_items,

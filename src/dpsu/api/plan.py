@@ -62,23 +62,35 @@ class Plan:
         """Noise scale, threshold, cutoff and the algorithm's other constants, in units of one user's budget."""
         return self.mechanism.parameters()
 
-    def chance(self, users: int | Sequence[int], set_size: int = 1) -> Any:
-        """The worst case: the chance of an item if all of `users` hold it, and the same `set_size` items in total."""
+    def chance(self, users: int | Sequence[int], set_size: int = 1, *, listed: bool = False) -> Any:
+        """The worst case: the chance of an item if all of `users` hold it, and the same `set_size` items in total.
+
+        `listed` asks for items that are candidates, if a tenth of the list comes out.
+        """
         holders = np.atleast_1d(np.asarray(users, np.int64))
-        chances = self.mechanism.chance(holders, set_size)
+        chances = self._chances_of(listed)(holders, set_size)
         return float(chances[0]) if np.ndim(users) == 0 else chances
 
-    def users_needed(self, chance: float = 0.5, set_size: int = 1) -> int | None:
+    def _chances_of(self, listed: bool) -> Any:
+        from dpsu.algorithms.candidates import CandidatesMechanism
+
+        if not listed:
+            return self.mechanism.chance
+        if not isinstance(self.mechanism, CandidatesMechanism):
+            raise InvalidArgument("no item is listed: this plan has no candidates.")
+        return self.mechanism.listed_chance
+
+    def users_needed(self, chance: float = 0.5, set_size: int = 1, *, listed: bool = False) -> int | None:
         """The fewest users that give an item this chance in the worst case, as for `chance`; None if no number does."""
         enough = 1
-        while self.chance(enough, set_size) < chance:
+        while self.chance(enough, set_size, listed=listed) < chance:
             enough *= 2
             if enough > LIMIT:
                 return None
         too_few = enough // 2
         while enough - too_few > 1:
             middle = (too_few + enough) // 2
-            if self.chance(middle, set_size) < chance:
+            if self.chance(middle, set_size, listed=listed) < chance:
                 too_few = middle
             else:
                 enough = middle
@@ -118,9 +130,16 @@ class Plan:
             "parameters": self.parameters,
             **({"counts": self.counting.errors()} if self.counting else {}),
             "users_for_even_odds": {str(size): self.users_needed(set_size=size) for size in self.set_sizes()},
+            **self._listed_odds(),
             "chance": self._rows(),
             "outlook": self.outlook.to_dict() if self.outlook else None,
         }
+
+    def _listed_odds(self) -> dict[str, Any]:
+        if not self.mechanism.lists().get("candidates"):
+            return {}
+        odds = {str(size): self.users_needed(set_size=size, listed=True) for size in self.set_sizes()}
+        return {"users_for_even_odds_if_listed": odds}
 
     def plot(self, path: str | Path | None = None) -> Any:
         """A figure of what to expect (matplotlib, the extra `plot`), also saved to `path` if one is given."""
@@ -177,6 +196,9 @@ def plan(
     counts: bool | Counts = False,
     sums: Mapping[str, tuple[float, float]] | None = None,
     others: bool = False,
+    candidates: Any = None,
+    false_share: float | None = None,
+    discover: bool = True,
     shape: "Shape | None" = None,
     like: Any = None,
     user: "ColumnNames | None" = None,
@@ -189,7 +211,8 @@ def plan(
     Takes the arguments of `release` that do not describe data. Counts, sums and others take their shares of the budget, and
     the plan shows their errors. With a `shape` the release is simulated on synthetic data of that shape. With `like`, a file
     or frame, it is simulated on that data, which must be public: you say so with `data_is_public=True`. The simulation says
-    how many items to expect, how many holders an item needs, and what `max_items` does (docs/planning.md).
+    how many items to expect, how many holders an item needs, and what `max_items` does (docs/planning.md). With
+    `candidates` the plan has chances of listed items too: `plan.users_needed(listed=True)`.
 
     >>> import dpsu
     >>> dpsu.plan(epsilon=1, delta=1e-6, max_items=10).users_needed(chance=0.5, set_size=1)
@@ -209,6 +232,9 @@ def plan(
         raise InvalidArgument(
             "user, item and text describe the columns of like=; without it a plan reads no data."
         )
+    if candidates is not None and (shape is not None or like is not None):
+        raise InvalidArgument("a plan with candidates has no simulation: leave shape and like out.")
+    chosen = _with_list(chosen, candidates, false_share, discover)
     warn_of_weak_privacy(request.epsilon, request.delta, stacklevel=3)
     counting = counting_terms(counts, sums, others)
     job = SingleJob(chosen, request, counting)
@@ -227,6 +253,15 @@ def plan(
 
     source = Source.of(like, user=user, item=item, text=text)
     return replace(made, outlook=simulate_like(source, made.mechanism, limits))
+
+
+def _with_list(algorithm: Algorithm, candidates: Any, false_share: float | None, discover: bool) -> Algorithm:
+    """The algorithm with the caller's candidates, if there are any."""
+    if candidates is None and false_share is None and discover is True:
+        return algorithm  # a plan without a list needs no frames
+    from dpsu.algorithms.candidate_list import add_candidates
+
+    return add_candidates(algorithm, candidates, false_share, discover)[0]
 
 
 def _with_limits(

@@ -13,6 +13,7 @@ from dpsu.cli.options import (
     AsJson,
     CalibrationName,
     CalibrationOption,
+    CandidateOptions,
     CountOptions,
     MaxItems,
     MeasureOptions,
@@ -36,6 +37,7 @@ def plan(
     algorithm: AlgorithmOptions,
     counts: CountOptions,
     measures: MeasureOptions,
+    listed: CandidateOptions,
     max_items: MaxItems = 300,
     calibration: CalibrationOption = CalibrationName.exact,
     users: Annotated[
@@ -79,6 +81,7 @@ def plan(
             **algorithm.arguments(),
             **counts.arguments(),
             **measures.arguments(),
+            **listed.arguments(),
             max_items=max_items,
             calibration=calibration.value,
             **given(shape=shape, like=like, user=user, item=item, text=text),

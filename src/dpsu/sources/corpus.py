@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from dpsu.errors import InvalidArgument, SourceError, UnsupportedType
 from dpsu.hints import did_you_mean
+from dpsu.kernels.ngrams import join_words
 from dpsu.kernels.words import gather_words, rows_with, split_rows
 from dpsu.randomness.digests import digest_bytes
 from dpsu.randomness.stream import Stream
@@ -170,10 +171,13 @@ def split_text(text: str, tokenizer: Tokenizer) -> list[str]:
 def phrases(entries: pl.Series, rule: TextRule) -> pl.Series:
     """The item for each string: its words joined by a space, or null if their number is not one of the sizes."""
     tokens = tokenise(entries, rule.tokenizer)
-    data = tokens.data.tobytes()
-    words = [data[first:last].decode() for first, last in pairwise(tokens.starts.tolist())]
-    rows = [words[first:last] for first, last in pairwise(tokens.rows.tolist())]
-    items = [" ".join(own) if len(own) in rule.sizes else None for own in rows]
+    words, items = np.diff(tokens.rows), np.full(len(entries), None, dtype=object)
+    for size in rule.sizes:
+        rows = np.flatnonzero(words == size)
+        places = (tokens.rows[rows, None] + np.arange(size)).astype(np.uint32)
+        offsets, joined = join_words(places, tokens.starts, tokens.data)
+        data, bounds = joined.tobytes(), offsets.tolist()
+        items[rows] = [data[first:last].decode() for first, last in pairwise(bounds)]
     return pl.Series(items, dtype=pl.String)
 
 
