@@ -138,6 +138,11 @@ class Plan:
         """The plan as JSON."""
         return json.dumps(self.to_dict(), indent=2)
 
+    def _repr_html_(self) -> str:
+        from dpsu.report.notebook import plan_html
+
+        return plan_html(self)
+
     def __str__(self) -> str:
         from dpsu.report.plan import plan_text
 

@@ -29,11 +29,13 @@ def say(line: str) -> None:
 @contextmanager
 def stages(quiet: bool) -> Iterator[Any]:
     """Shows which stage runs, on standard error; stages are public."""
-    if quiet or not errors().is_terminal:
+    if quiet:
         yield None
         return
-    with errors().status("starting") as status:
-        yield lambda stage: status.update(stage)
+    from dpsu.report.progress import terminal_bar
+
+    with terminal_bar(errors()) as tell:
+        yield tell
 
 
 @contextmanager

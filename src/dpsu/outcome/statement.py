@@ -125,6 +125,11 @@ class Statement:
 
         write_text(self.to_json() + "\n", path)
 
+    def _repr_html_(self) -> str:
+        from dpsu.report.notebook import statement_html
+
+        return statement_html(self)
+
     def __str__(self) -> str:
         from dpsu.report.text import statement_text
 
