@@ -30,6 +30,7 @@ PASSED_BY_A_LITTLE = (
     "There is no bound on how often the first factor is exceeded slightly; the table bounds how often it is exceeded "
     "by more. "
 )
+EACH = {"levels": " for each length of phrases", "series": " in a period"}
 PRIORS = (0.01, 0.1, 0.5)
 TIMES = (1.0, 1.1, 2.0, 10.0)
 """Multiples of e^epsilon for which the page bounds the probability of a larger change of odds."""
@@ -99,7 +100,7 @@ def _promise(statement: Statement) -> str:
         f"{one_in(statement.delta)}, and the same with the two exchanged. "
         "This holds for every person, whatever else the reader of the file knows.</p>"
         f'<p class="soft">In technical terms: the output is ({statement.epsilon:g}, {statement.delta:g})-differentially '
-        f"private. At most {counted(statement.max_items)} of one person count.</p>"
+        f"private. At most {counted(statement.max_items)} of one person count{EACH.get(statement.kind, '')}.</p>"
     )
 
 
