@@ -14,5 +14,5 @@ def check_policy(
     from dpsu.policies.check import load
 
     found = search(load(policy), seconds=seconds)
-    print(found)
+    tell(found)
     raise typer.Exit(0 if found.ok else 1)

@@ -20,7 +20,7 @@ from dpsu.cli.options import (
     given,
 )
 from dpsu.cli.paths import require_apart
-from dpsu.cli.terminal import notes, say, stages
+from dpsu.cli.terminal import notes, say, stages, tell
 from dpsu.errors import InvalidArgument
 
 
@@ -93,7 +93,10 @@ def plan(
             write_text(made.to_html(progress), html)
     if plot is not None:
         made.plot(plot)
-    print(made.to_json() if as_json else made)
+    if as_json:
+        print(made.to_json())
+    else:
+        tell(made)
 
 
 def _check_outputs(html: Path | None, plot: Path | None, like: str | None) -> None:

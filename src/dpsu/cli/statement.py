@@ -8,6 +8,7 @@ import typer
 from dpsu.cli.options import StatementPath
 from dpsu.cli.paths import require_apart
 from dpsu.cli.report import read_statement
+from dpsu.cli.terminal import tell
 
 
 def statement(
@@ -36,7 +37,9 @@ def statement(
         text = registry_entry(stated) if registry else f"{stated}\n"
     except MALFORMED as error:
         raise SourceError(f"{statement} is not a statement of dpsu.") from error
-    if output is None:
+    if output is None and registry:
         print(text, end="")
+    elif output is None:
+        tell(text)
     else:
         write_text(text, output)

@@ -105,6 +105,9 @@ def plan_chart(plan: "Plan", path: str | Path | None = None) -> Any:
     left.set(xlabel="users who hold the item", ylabel="chance of release", ylim=(0, 1.02))
     if curve:
         left.set_xscale("log")
+        left.xaxis.set_major_formatter("{x:,.0f}")
+        left.xaxis.set_minor_formatter("{x:,.0f}")
+        left.tick_params(axis="x", which="both", labelrotation=45)
     limits = [f"{limit:,}" for limit in outlook.by_max_items]
     right.bar(limits, list(outlook.by_max_items.values()), color=BLUE)
     right.set(xlabel="max_items", ylabel="items to expect")

@@ -33,7 +33,10 @@ STYLE = f"""<style>
 .dpsu table {{ border-collapse: collapse; margin: .4em 0; font-variant-numeric: tabular-nums; }}
 .dpsu th, .dpsu td {{ text-align: left; padding: .15em .9em .15em 0; border-bottom: 1px solid #8884; vertical-align: middle;
   background: none; white-space: normal; overflow-wrap: anywhere; }}
-.dpsu .n {{ text-align: right; }}
+.dpsu th:not(.n), .dpsu td:not(.n) {{ text-align: left !important; }}
+.dpsu .n {{ text-align: right !important; }}
+.dpsu .n {{ white-space: nowrap; }}
+.dpsu td:first-child {{ min-width: 6em; }}
 .dpsu svg {{ display: block; }}
 .dpsu .small {{ opacity: .8; font-size: .92em; }}
 </style>"""
@@ -48,10 +51,8 @@ def release_html(release: "Release") -> str:
     left = len(release) - frame.height
     which = "the first by name" if HOLDERS not in frame.columns else "those with the most holders"
     more = f'<p class="small">{counted(left)} more; shown are {which}.</p>' if left > 0 else ""
-    others = "".join(
-        f"<p>All other items, {escape(name)}: {value:,.6g}</p>"
-        for name, value in (release.others or {}).items()
-    )
+    told = ", ".join(f"{escape(name)} {value:,.6g}" for name, value in (release.others or {}).items())
+    others = f"<p>All other items: {told}</p>" if told else ""
     return _framed(head, promise_line(release.statement, release.warning), _items(frame), more, others)
 
 
@@ -169,21 +170,26 @@ def bar(share: float, half: float = 0.0, width: int = 160) -> str:
 
 
 def _items(frame: Any) -> str:
-    """The items, each with all its columns; holders as a number with its error and a bar."""
+    """The items; holders and sums as numbers with their errors, holders also as a bar."""
     if not frame.height:
         return "<p>No item was released.</p>"
-    names = [name for name in frame.columns if name not in (HOLDERS, HALF)]
-    has_counts = HOLDERS in frame.columns
-    most = max(1.0, *(frame[HOLDERS] + frame[HALF])) if has_counts else 1.0
+    half_of = {name: _half_of(name) for name in frame.columns if _half_of(name) in frame.columns}
+    names = [name for name in frame.columns if name not in half_of and name not in half_of.values()]
+    head = [escape(name) for name in [*names, *half_of]]
+    most = max(1.0, *(frame[HOLDERS] + frame[HALF])) if HOLDERS in half_of else 1.0
     rows = []
     for entry in frame.iter_rows(named=True):
         row = [escape(_short(entry[name])) for name in names]
-        if has_counts:
-            held, half = entry[HOLDERS], entry[HALF]
-            row += [f"{held:,.0f} ± {half:,.0f}", bar(held / most, half / most)]
-        rows.append(row)
-    head = [escape(name) for name in names] + (["holders", "with the error of 95 %"] if has_counts else [])
-    return _table(head, rows, numbers=(len(names),))
+        row += [f"{entry[name]:,.0f} ± {entry[half]:,.0f}" for name, half in half_of.items()]
+        rows.append([*row, bar(entry[HOLDERS] / most, entry[HALF] / most)] if HOLDERS in half_of else row)
+    if HOLDERS in half_of:
+        head.append("holders, with the error of 95 %")
+    return _table(head, rows, numbers=range(len(names), len(names) + len(half_of)))
+
+
+def _half_of(name: str) -> str:
+    """The column with the half-width of this column."""
+    return HALF if name == HOLDERS else f"{name}_{HALF}"
 
 
 def _short(value: Any) -> str:
@@ -195,7 +201,8 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence
     """A table of cells that are HTML already."""
 
     def cell(tag: str, place: int, value: str) -> str:
-        return f"<{tag}{' class=n' if place in numbers else ''}>{value}</{tag}>"
+        kind = ' class="n"' if place in numbers else ""
+        return f"<{tag}{kind}>{value}</{tag}>"
 
     top = "".join(cell("th", place, name) for place, name in enumerate(head))
     body = "".join(
