@@ -4,6 +4,8 @@ from typing import Annotated
 
 import typer
 
+from dpsu.cli.terminal import tell
+
 
 def check_policy(
     policy: Annotated[str, typer.Argument(help="module:name of a dpsu.Policy.")],
