@@ -131,14 +131,23 @@ class Release(ABC):
         """The items as an Arrow table; needs pyarrow."""
         return self._frame.to_arrow()
 
-    def to_tokenizer(self, *, rule: Literal["words", "whitespace"] = "words", unknown: str = "[UNK]") -> Any:
+    def to_tokenizer(
+        self, *, rule: Literal["words", "whitespace"] | None = None, unknown: str = "[UNK]"
+    ) -> Any:
         """A Hugging Face tokenizer that knows the released words, and `unknown` for all others; needs tokenizers.
 
-        `rule` is the tokenizer rule of the release. The tokenizer's `save` method writes tokenizer.json.
+        `rule` is the tokenizer rule: by default that of the release, or "whitespace" for items that were not text. The
+        tokenizer's `save` method writes tokenizer.json.
         """
         from dpsu.interop.tokenizers import word_level
 
-        return word_level(self.items, rule=rule, unknown=unknown)
+        return word_level(self.items, rule=rule or self._own_rule(), unknown=unknown)
+
+    def _own_rule(self) -> Any:
+        """The name of the release's tokenizer; a pattern or a function has no counterpart, and its name is refused."""
+        data = self.statement.data if self.statement is not None else None
+        tokenizer = (data or {}).get("tokenizer")
+        return "whitespace" if tokenizer is None else tokenizer["name"]
 
     def save(self, path: str | Path) -> None:
         """Write the items as Parquet, CSV, JSON lines or plain text, by the ending of `path`.
