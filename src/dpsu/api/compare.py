@@ -1,7 +1,8 @@
 """Algorithms side by side on public data: how much each releases, how long it takes, and what none can exceed."""
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from dpsu.errors import InvalidArgument, NotPrivate
 from dpsu.hints import known_arguments
 from dpsu.privacy.laplace import optimal_single
 from dpsu.randomness.stream import open_stream
+from dpsu.report.progress import Progress, telling
 from dpsu.sources.columns import ColumnNames
 from dpsu.sources.corpus import Tokenizer, UserPer
 from dpsu.sources.source import Source
@@ -27,6 +29,16 @@ NOT_PUBLIC = (
     "a comparison spends privacy once per run and shows exact figures, so it is for public or synthetic data only. "
     "If yours is, pass data_is_public=True (--data-is-public); for other data, `dpsu plan` compares what algorithms promise."
 )
+
+
+class Comparison(pl.DataFrame):
+    """A frame with one row per epsilon, max_items and algorithm, which can draw itself."""
+
+    def plot(self, path: str | Path | None = None) -> Any:  # type: ignore[override]
+        """A figure with a bar per algorithm (matplotlib, the extra `plot`), also saved to `path` if one is given."""
+        from dpsu.report.charts import compare_chart
+
+        return compare_chart(self, path)
 
 
 NO_LIMIT = np.iinfo(np.int32).max
@@ -55,8 +67,8 @@ def compare(
     candidates: Any = None,
     false_share: float | None = None,
     discover: bool = True,
-    progress: Callable[[str], None] | None = None,
-) -> pl.DataFrame:
+    progress: Progress = None,
+) -> "Comparison":
     """Run every algorithm several times on the same data and count what it releases; most items first.
 
     All private algorithms by default; `optimal-single` only with `max_items=1`, which it requires. `epsilon` and `max_items`
@@ -85,7 +97,6 @@ def compare(
         raise NotPrivate(NOT_PUBLIC)
     if isinstance(runs, bool) or not isinstance(runs, int) or runs < 1:
         raise InvalidArgument(f"runs must be a whole number of at least 1, not {runs!r}.")
-    tell = progress or (lambda stage: None)
     described = Source.of(
         source,
         user=user,
@@ -107,7 +118,7 @@ def compare(
         listed, _ = add_candidates(find_private(DEFAULT), candidates, false_share, discover, described.text)
         requests = {request: None for request, *_ in mechanisms}
         mechanisms += [(request, listed, listed.calibrate(request)) for request in requests]
-    with engine_for(source, "local") as engine:
+    with engine_for(source, "local") as engine, telling(progress) as tell:
         tell("reading")
         # Digests under one key and the noise of every run under another: they only say which draw belongs to which item.
         stream = open_stream()
@@ -123,7 +134,8 @@ def compare(
                 )
                 measured.append(_run(engine, own, mechanism))
             rows.append(_row(algorithm, request, measured, most[request.epsilon]))
-    return pl.DataFrame(rows).sort("epsilon", "items", descending=[False, True], maintain_order=True)
+    found = pl.DataFrame(rows).sort("epsilon", "items", descending=[False, True], maintain_order=True)
+    return Comparison(found)
 
 
 def ceiling(engine: Engine, sets: Any, epsilon: float, delta: float) -> float:

@@ -18,6 +18,7 @@ from dpsu.errors import DpsuError, InvalidArgument, NotPrivate
 from dpsu.hints import known_arguments
 from dpsu.privacy.advice import warn_of_weak_privacy
 from dpsu.report.numbers import counted
+from dpsu.report.progress import Progress
 
 if TYPE_CHECKING:
     import polars as pl
@@ -56,6 +57,7 @@ class Plan:
     mechanism: Mechanism
     counting: Counting | None = None
     outlook: "Outlook | None" = None
+    shape: "Shape | None" = None
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -147,15 +149,25 @@ class Plan:
 
         return plan_chart(self, path)
 
-    def to_html(self) -> str:
-        """A page of what to expect: one file that needs no network and runs no script."""
-        from dpsu.report.plan_page import plan_page
+    def to_html(self, progress: Progress = None) -> str:
+        """A page on which a person moves epsilon, delta, max_items and the shape, and sees what to expect.
 
-        return plan_page(self)
+        One file that needs no network. All points are simulated before, which takes half a minute. A plan with counts, with
+        own options of its algorithm or like a file has a page of this plan alone, without sliders.
+        """
+        from dpsu.report.plan_page import plan_page
+        from dpsu.report.planner import can_vary, planner_page
+
+        return planner_page(self, progress) if can_vary(self) else plan_page(self)
 
     def to_json(self) -> str:
         """The plan as JSON."""
         return json.dumps(self.to_dict(), indent=2)
+
+    def _repr_html_(self) -> str:
+        from dpsu.report.notebook import plan_html
+
+        return plan_html(self)
 
     def __str__(self) -> str:
         from dpsu.report.plan import plan_text
@@ -247,7 +259,7 @@ def plan(
     limits = _with_limits(chosen, request, counting)
     if shape is not None:
         worst = made.users_needed(set_size=round(shape.items_per_user)) or 1
-        return replace(made, outlook=simulate_shape(shape, made.mechanism, limits, worst))
+        return replace(made, outlook=simulate_shape(shape, made.mechanism, limits, worst), shape=shape)
 
     from dpsu.sources.source import Source
 
