@@ -23,7 +23,7 @@ from dpsu.outcome.ledger import Ledger
 from dpsu.outcome.release import Release
 from dpsu.outcome.statement import Statement
 from dpsu.run import Terms, run
-from dpsu.sources.corpus import Tokenizer, split_text
+from dpsu.sources.corpus import Tokenizer, split_rows_of
 from dpsu.sources.discreet import discreet
 from dpsu.sources.frames import column_of
 from dpsu.sources.source import Source
@@ -56,8 +56,14 @@ class _PrivateVocabulary:
         tokenizer, sizes = self.tokenizer, self._sizes()
 
         def analyze(document: str) -> list[str]:
-            words = split_text(document, tokenizer)
-            return [" ".join(words[i : i + n]) for n in sizes for i in range(len(words) - n + 1)]
+            rows = split_rows_of(document, tokenizer)
+            joiner = "" if tokenizer == "chars" else " "
+            return [
+                joiner.join(words[i : i + n])
+                for n in sizes
+                for words in rows
+                for i in range(len(words) - n + 1)
+            ]
 
         return analyze
 

@@ -14,14 +14,16 @@ from numpy.typing import NDArray
 
 from dpsu.errors import InvalidArgument, SourceError, UnsupportedType
 from dpsu.hints import did_you_mean
-from dpsu.kernels.words import gather_words, rows_with, split_rows
+from dpsu.kernels.words import gather_words, rows_with, split_letters, split_rows
 from dpsu.randomness.digests import digest_bytes
 from dpsu.randomness.stream import Stream
 from dpsu.sets.hash_table import Codes, KeyTable
 from dpsu.sets.keys import KeyEncoder, bytes_of
 from dpsu.sets.user_sets import Digests, digest_order, places
+from dpsu.sources.advice import script_notes
 from dpsu.sources.columns import ColumnNames, require_types, require_values
 from dpsu.sources.discreet import discreet
+from dpsu.sources.icu import icu_words, require_icu
 from dpsu.sources.lines import TEXT, USER, scan_lines
 from dpsu.sources.pairs import UserColumns, read_batches, scan_source
 from dpsu.sources.tokenize import Bytes, Offsets, WordRule, unsettled, word_rule
@@ -29,9 +31,13 @@ from dpsu.sources.tokenize import Bytes, Offsets, WordRule, unsettled, word_rule
 Tokenizer = str | Callable[[str], Iterable[str]]
 UserPer = Literal["line", "file"]
 
-RULES = ("words", "whitespace")
+RULES = ("words", "whitespace", "chars", "icu")
+Spelling = tuple[Offsets, Bytes, int]
+"""The start of each word, the bytes of all words, and the number of spaces between the words of an n-gram."""
+
 MOST_WORDS = 16
 SLICE_ROWS = 1 << 15
+NO_ROWS = np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True)
@@ -47,6 +53,11 @@ class TextRule:
     def name(self) -> str:
         """The name of the column of released items."""
         return "word" if self.sizes == (1,) else "ngram"
+
+    @property
+    def joiner(self) -> str:
+        """What stands between the words of an n-gram: nothing between single letters."""
+        return "" if self.tokenizer == "chars" else " "
 
 
 def text_rule(
@@ -83,6 +94,8 @@ def _sizes(ngrams: int | Sequence[int]) -> tuple[int, ...]:
 
 def _checked(tokenizer: Tokenizer) -> Tokenizer:
     if callable(tokenizer) or tokenizer in RULES:
+        if tokenizer == "icu":
+            require_icu()
         return tokenizer
     if not isinstance(tokenizer, str) or tokenizer.isalpha():
         raise InvalidArgument(
@@ -99,11 +112,15 @@ def _checked(tokenizer: Tokenizer) -> Tokenizer:
 
 
 class Tokens(NamedTuple):
-    """The words of some rows: all bytes, the start of each word, and the words of each row."""
+    """The words of some texts: all bytes, the start of each word, the words of each row, and the rows of each text.
+
+    A row is a text; for single letters it is a word of a text, so that n-grams of letters do not cross words.
+    """
 
     data: Bytes
     starts: Offsets
     rows: Offsets
+    texts: Offsets
 
 
 def tokenise(text: pl.Series, tokenizer: Tokenizer) -> Tokens:
@@ -112,11 +129,17 @@ def tokenise(text: pl.Series, tokenizer: Tokenizer) -> Tokens:
     A word contains no white space, because it could otherwise be equal to an n-gram. The results of a regular
     expression or function are split at white space.
     """
-    if callable(tokenizer):
+    if tokenizer == "icu":
+        text = pl.Series(["\n".join(icu_words(row)) for row in text.to_list()], dtype=pl.String)
+    elif callable(tokenizer):
         text = pl.Series([_called(tokenizer, row) for row in text.to_list()], dtype=pl.String)
     elif tokenizer not in RULES:
         text = text.str.normalize("NFC").str.extract_all(tokenizer).list.join("\n")
-    return _by_rule(text, word_rule("words" if tokenizer == "words" else "whitespace"))
+    found = _by_rule(text, word_rule("words" if tokenizer in ("words", "chars") else "whitespace"))
+    if tokenizer != "chars":
+        return found
+    letters, rows = split_letters(found.starts, found.data, word_rule("words").classes)
+    return Tokens(found.data, letters, rows, found.rows)
 
 
 def _called(tokenizer: Callable[[str], Iterable[str]], text: str) -> str:
@@ -149,20 +172,35 @@ def _lines(words: list[Any] | None, kind: str) -> str:
 
 def split_text(text: str, tokenizer: Tokenizer) -> list[str]:
     """The words of one text, as in `tokenise`."""
-    if callable(tokenizer):
-        text = _called(tokenizer, text)
-    elif tokenizer not in RULES:
-        text = "\n".join(pl.Series([text]).str.normalize("NFC").str.extract_all(tokenizer)[0])
-    return word_rule("words" if tokenizer == "words" else "whitespace").split(text)
+    return runs_of(tokenise(pl.Series([text], dtype=pl.String), tokenizer))[0]
+
+
+def split_rows_of(text: str, tokenizer: Tokenizer) -> list[list[str]]:
+    """The words of one text in rows, as in `Tokens`: n-grams do not cross rows."""
+    tokens = tokenise(pl.Series([text], dtype=pl.String), tokenizer)
+    words = runs_of(tokens)[0]
+    return [words[first:last] for first, last in pairwise(tokens.rows.tolist())]
+
+
+def runs_of(tokens: Tokens) -> list[list[str]]:
+    """The words of each text as strings."""
+    data = tokens.data.tobytes()
+    words = [data[first:last].decode() for first, last in pairwise(tokens.starts.tolist())]
+    bounds = tokens.rows[tokens.texts].tolist()
+    return [words[first:last] for first, last in pairwise(bounds)]
 
 
 def phrases(entries: pl.Series, rule: TextRule) -> pl.Series:
-    """The item for each string: its words joined by a space, or null if their number is not one of the sizes."""
+    """The item for each string: its words joined, or null if their number is not one of the sizes.
+
+    Letters of several words are no item, because n-grams of letters do not cross words.
+    """
     tokens = tokenise(entries, rule.tokenizer)
-    data = tokens.data.tobytes()
-    words = [data[first:last].decode() for first, last in pairwise(tokens.starts.tolist())]
-    rows = [words[first:last] for first, last in pairwise(tokens.rows.tolist())]
-    items = [" ".join(own) if len(own) in rule.sizes else None for own in rows]
+    rows, one_row = runs_of(tokens), np.diff(tokens.texts) == 1
+    items = [
+        rule.joiner.join(own) if one and len(own) in rule.sizes else None
+        for own, one in zip(rows, one_row, strict=True)
+    ]
     return pl.Series(items, dtype=pl.String)
 
 
@@ -172,7 +210,8 @@ def _by_rule(text: pl.Series, rule: WordRule) -> Tokens:
     if rows.size:
         normal = map(rule.normalise, text.gather(rows).to_list())
         offsets, data = bytes_of(text.scatter(rows, pl.Series([*normal], dtype=pl.String)))
-    return Tokens(*split_rows(offsets, data, rule.classes, rule.lower, rule.removes_urls))
+    found = split_rows(offsets, data, rule.classes, rule.lower, rule.removes_urls)
+    return Tokens(*found, np.arange(len(text) + 1))
 
 
 class Vocabulary:
@@ -181,7 +220,8 @@ class Vocabulary:
     Words are identified by their 128-bit keyed digests, which also determine the noise of an item.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, joiner: str = " ") -> None:
+        self._gap = len(joiner)
         self._table = KeyTable(0, words=2)
         self._parts: list[tuple[Offsets, Bytes]] = []
 
@@ -203,12 +243,13 @@ class Vocabulary:
         self._parts.append(gather_words(tokens.starts, tokens.data, fresh))
         return codes
 
-    def spelling(self) -> tuple[Offsets, Bytes]:
-        """The start of each word, and the bytes of all words."""
+    def spelling(self) -> Spelling:
+        """How words, and n-grams of them, are written."""
         sizes = [np.diff(starts) for starts, _ in self._parts]
         starts = np.zeros(len(self) + 1, dtype=np.int64)
         np.cumsum(np.concatenate([*sizes, np.zeros(0, np.int64)]), out=starts[1:])
-        return starts, np.concatenate([*(data for _, data in self._parts), np.zeros(0, np.uint8)])
+        data = np.concatenate([*(data for _, data in self._parts), np.zeros(0, np.uint8)])
+        return starts, data, self._gap
 
 
 @dataclass(frozen=True, repr=False)
@@ -252,8 +293,8 @@ def read_corpus(
         raise UnsupportedType(f"column {column!r} of {label} is not text; text= needs a column of strings")
     if drop_nulls:
         frame = frame.drop_nulls()
-    users, vocabulary = KeyEncoder(schema, user_columns, stream.digest_key), Vocabulary()
-    seen = UserColumns(user_columns)
+    users, vocabulary = KeyEncoder(schema, user_columns, stream.digest_key), Vocabulary(rule.joiner)
+    seen, scripts = UserColumns(user_columns), ()
     row_users: list[Codes] = []
     words: list[Codes] = []
     lengths: list[NDArray[np.int64]] = []
@@ -261,14 +302,18 @@ def read_corpus(
     with ThreadPoolExecutor(2) as pool:
         for batch in read_batches(frame, label):
             require_values(batch, label)
+            if not seen.rows:
+                scripts = script_notes(batch[column], rule.tokenizer)
             seen.see(batch)
             user_codes = pool.submit(users.encode, batch)
+            own_rows = []
             for tokens, digests in pool.map(
                 split, batch[column].cast(pl.String).to_frame().iter_slices(SLICE_ROWS)
             ):
                 words.append(vocabulary.encode(tokens, digests))
                 lengths.append(np.diff(tokens.rows))
-            row_users.append(user_codes.result())
+                own_rows.append(np.diff(tokens.texts))
+            row_users.append(np.repeat(user_codes.result(), np.concatenate([NO_ROWS, *own_rows])))
     digests = users.digests()
     order = digest_order(digests)
     starts = np.zeros(1 + sum(map(len, lengths)), dtype=np.int64)
@@ -280,7 +325,7 @@ def read_corpus(
         vocabulary,
         digests.take(order, axis=0),
         stream.digest_key,
-        () if rule.user_per else seen.notes(users),
+        (*scripts, *(() if rule.user_per else seen.notes(users))),
     )
 
 

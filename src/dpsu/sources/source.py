@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpsu.sources.columns import ColumnNames, key_columns
-from dpsu.sources.corpus import TextRule, Tokenizer, UserPer, text_rule
+from dpsu.sources.corpus import RULES, TextRule, Tokenizer, UserPer, text_rule
+from dpsu.sources.icu import icu_version
 
 FORMS = {"line": "lines", "file": "files"}
 """The name of `user_per` in a statement."""
@@ -75,5 +76,6 @@ def _tokenizer_name(tokenizer: Tokenizer) -> dict[str, str]:
     if callable(tokenizer):
         name = getattr(tokenizer, "__qualname__", type(tokenizer).__qualname__)
         return {"kind": "function", "name": str(name)}
-    kind = "rule" if tokenizer in ("words", "whitespace") else "pattern"
-    return {"kind": kind, "name": tokenizer}
+    if tokenizer == "icu":
+        return {"kind": "rule", "name": tokenizer, "version": icu_version()}
+    return {"kind": "rule" if tokenizer in RULES else "pattern", "name": tokenizer}
