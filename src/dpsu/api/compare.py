@@ -58,6 +58,10 @@ def compare(
     calibration: Calibration = "exact",
     drop_nulls: bool = False,
     format: str | None = None,
+    encoding: str | None = None,
+    separator: str | None = None,
+    sheet: str | None = None,
+    query: str | None = None,
     data_is_public: bool = False,
     unsafe: bool = False,
     progress: Callable[[str], None] | None = None,
@@ -90,6 +94,10 @@ def compare(
         user_per=user_per,
         drop_nulls=drop_nulls,
         format=format,
+        encoding=encoding,
+        separator=separator,
+        sheet=sheet,
+        query=query,
     )
     request = Request(epsilon, delta, max_items, calibration)
     mechanisms = [(each, each.calibrate(request)) for each in _chosen(algorithms, unsafe)]

@@ -27,12 +27,42 @@ def _write_text_lines(frame: pl.DataFrame, file: BinaryIO) -> None:
     pl.DataFrame({"item": series.cast(pl.String)}).write_csv(file, include_header=False, quote_style="never")
 
 
+def _write_workbook(frame: pl.DataFrame, file: BinaryIO) -> None:
+    """A sheet with a header; strings are written as text, never as formulas or links."""
+    try:
+        import xlsxwriter
+    except ImportError:
+        raise InvalidArgument("Excel files need the package xlsxwriter: pip install 'dpsu[excel]'.") from None
+    if frame.height >= MOST_EXCEL_ROWS:
+        raise InvalidArgument(
+            f"a sheet of Excel holds {MOST_EXCEL_ROWS - 1:,} items; write .csv or .parquet."
+        )
+    with xlsxwriter.Workbook(file, {"in_memory": True}) as book:
+        sheet = book.add_worksheet("items")
+        for place, column in enumerate(frame):
+            number = column.name == "holders"
+            sheet.write_string(0, place, column.name)
+            for row, value in enumerate(column.to_list() if number else column.cast(pl.String).to_list(), 1):
+                (sheet.write_number if number else sheet.write_string)(row, place, value)
+
+
+def write_excel_csv(frame: pl.DataFrame, file: BinaryIO) -> None:
+    """CSV that Excel opens in every country: UTF-16 and tabs. Cells that look like formulas get an apostrophe."""
+    strings = pl.col(pl.String)
+    safe = pl.when(strings.str.contains(r"^[=+\-@\t\r]")).then("'" + strings).otherwise(strings)
+    text = frame.with_columns(safe.name.keep()).write_csv(separator="\t")
+    file.write(text.encode("utf-16"))
+
+
+MOST_EXCEL_ROWS = 1 << 20
+
 WRITERS: dict[str, Writer] = {
     ".parquet": lambda frame, file: frame.write_parquet(file),
     ".csv": lambda frame, file: frame.write_csv(file),
     ".tsv": lambda frame, file: frame.write_csv(file, separator="\t"),
     ".jsonl": lambda frame, file: frame.write_ndjson(file),
     ".ndjson": lambda frame, file: frame.write_ndjson(file),
+    ".xlsx": _write_workbook,
     ".txt": _write_text_lines,
 }
 
@@ -49,6 +79,12 @@ def writer_for(path: str | Path) -> Writer:
             f"{did_you_mean(ending, WRITERS)}"
         )
     return WRITERS[ending]
+
+
+def require_csv(path: str | Path) -> None:
+    """CSV for Excel needs the ending .csv."""
+    if Path(path).suffix.lower() != ".csv":
+        raise InvalidArgument("excel (--excel) is for .csv files; .xlsx files need no option.")
 
 
 def check_writable(path: str | Path) -> None:
@@ -70,9 +106,12 @@ def require_folder(path: str | Path) -> None:
         raise OutputError(f"cannot write {target}: the folder {target.parent} is not writable.")
 
 
-def write_frame(frame: pl.DataFrame, path: str | Path) -> None:
-    """Write `frame` in the format of the ending."""
+def write_frame(frame: pl.DataFrame, path: str | Path, *, excel: bool = False) -> None:
+    """Write `frame` in the format of the ending; with `excel`, CSV as Excel opens it."""
     write = writer_for(path)
+    if excel:
+        require_csv(path)
+        write = write_excel_csv
     if str(path) == "-":
         _write_to_standard_output(frame, write)
         return

@@ -24,6 +24,7 @@ from dpsu.sources.advice import script_notes
 from dpsu.sources.columns import ColumnNames, require_types, require_values
 from dpsu.sources.discreet import discreet
 from dpsu.sources.icu import icu_words, require_icu
+from dpsu.sources.layout import PLAIN, Layout
 from dpsu.sources.lines import TEXT, USER, scan_lines
 from dpsu.sources.pairs import UserColumns, read_batches, scan_source
 from dpsu.sources.tokenize import Bytes, Offsets, WordRule, unsettled, word_rule
@@ -284,9 +285,10 @@ def read_corpus(
     stream: Stream,
     drop_nulls: bool = False,
     format: str | None = None,
+    layout: Layout = PLAIN,
 ) -> Corpus:
     """The words of all rows of `source`, split by the rule; the text of a row must be a string."""
-    frame, label, user_columns, column = _scan_text(source, rule, user, format)
+    frame, label, user_columns, column = _scan_text(source, rule, user, format, layout)
     schema = frame.collect_schema()
     require_types(schema, label)
     if schema[column] not in (pl.String, pl.Null):
@@ -294,7 +296,8 @@ def read_corpus(
     if drop_nulls:
         frame = frame.drop_nulls()
     users, vocabulary = KeyEncoder(schema, user_columns, stream.digest_key), Vocabulary(rule.joiner)
-    seen, scripts = UserColumns(user_columns), ()
+    seen = UserColumns(user_columns)
+    scripts: tuple[str, ...] = ()
     row_users: list[Codes] = []
     words: list[Codes] = []
     lengths: list[NDArray[np.int64]] = []
@@ -330,17 +333,17 @@ def read_corpus(
 
 
 def _scan_text(
-    source: Any, rule: TextRule, user: ColumnNames | None, format: str | None
+    source: Any, rule: TextRule, user: ColumnNames | None, format: str | None, layout: Layout
 ) -> tuple[pl.LazyFrame, str, list[str], str]:
     """The needed columns of the source, its label in errors, the columns of a user and the column of the text."""
     if rule.user_per is None:
         if user is not None and rule.column is None:
             raise InvalidArgument("no column of text is given; pass text=… (--text)")
-        frame, label, user_columns, (column, *_) = scan_source(source, user, rule.column, format)
+        frame, label, user_columns, (column, *_) = scan_source(source, user, rule.column, format, layout)
         return frame, label, user_columns, column
-    if user is not None or format is not None:
+    if user is not None or format is not None or layout != PLAIN:
         raise InvalidArgument(
-            "user_per= is for plain text files, which have no columns: leave user= and format= out"
+            "user_per= is for plain text files in UTF-8, which have no columns: leave user=, format= and the like out"
         )
     paths = [source] if isinstance(source, str | Path) else source
     if not isinstance(paths, list | tuple) or not all(isinstance(path, str | Path) for path in paths):

@@ -26,9 +26,11 @@ from dpsu.sources.columns import (
     require_types,
     require_values,
 )
+from dpsu.sources.databases import DATABASE, require_no_address, scan_query
 from dpsu.sources.discreet import discreet
 from dpsu.sources.files import reading, scan_paths
 from dpsu.sources.frames import ITEM, USER, scan_collection, scan_frame
+from dpsu.sources.layout import PLAIN, Layout
 
 BATCH_ROWS = 1 << 19
 ENCODERS = 2
@@ -66,6 +68,7 @@ def read_sets(
     stream: Stream,
     drop_nulls: bool = False,
     format: str | None = None,
+    layout: Layout = PLAIN,
 ) -> UserSets:
     """The sets of all users in `source`; a pair that occurs twice counts once.
 
@@ -75,7 +78,7 @@ def read_sets(
     their items are returned as the column "item". CSV and TSV have no types: their values are read as strings, so that
     "007" stays "007", and an empty field is null.
     """
-    frame, label, user_columns, item_columns = scan_source(source, user, item, format)
+    frame, label, user_columns, item_columns = scan_source(source, user, item, format, layout)
     schema = frame.collect_schema()
     require_types(schema, label)
     if drop_nulls:
@@ -116,10 +119,23 @@ def _encode(
 
 
 def scan_source(
-    source: Any, user: ColumnNames | None, item: ColumnNames | None, format: str | None
+    source: Any,
+    user: ColumnNames | None,
+    item: ColumnNames | None,
+    format: str | None,
+    layout: Layout = PLAIN,
 ) -> tuple[pl.LazyFrame, str, list[str], list[str]]:
     """The needed columns of the source, its label in errors, and the columns of a user and of an item."""
+    if layout.query is not None:
+        user_columns, item_columns = key_columns(user, "user"), key_columns(item, "item")
+        require_apart(user_columns, item_columns)
+        layout.require_only_query(format)
+        columns = list(dict.fromkeys(user_columns + item_columns))
+        return scan_query(source, layout.query, columns), DATABASE, user_columns, item_columns
+    require_no_address(source)
     paths = _paths(source)
+    if layout != PLAIN and not paths:
+        raise InvalidArgument("encoding=, separator= and sheet= are for files; this source is none")
     if format is not None and not paths:
         raise InvalidArgument("format= is for files and standard input; this source is neither")
     is_frame = hasattr(source, "__arrow_c_stream__") or isinstance(source, pl.LazyFrame)
@@ -136,7 +152,7 @@ def scan_source(
     require_apart(user_columns, item_columns)
     columns = list(dict.fromkeys(user_columns + item_columns))
     if paths:
-        return *scan_paths(paths, columns, format), user_columns, item_columns
+        return *scan_paths(paths, columns, format, layout), user_columns, item_columns
     label = "the frame"
     with reading(label, None):
         return scan_frame(source, columns, label), label, user_columns, item_columns

@@ -7,6 +7,7 @@ from typing import Any
 from dpsu.sources.columns import ColumnNames, key_columns
 from dpsu.sources.corpus import RULES, TextRule, Tokenizer, UserPer, text_rule
 from dpsu.sources.icu import icu_version
+from dpsu.sources.layout import PLAIN, Layout
 
 FORMS = {"line": "lines", "file": "files"}
 """The name of `user_per` in a statement."""
@@ -26,6 +27,7 @@ class Source:
     text: TextRule | None = None
     drop_nulls: bool = False
     format: str | None = None
+    layout: Layout = PLAIN
 
     @classmethod
     def of(
@@ -40,10 +42,15 @@ class Source:
         user_per: UserPer | None = None,
         drop_nulls: bool = False,
         format: str | None = None,
+        encoding: str | None = None,
+        separator: str | None = None,
+        sheet: str | None = None,
+        query: str | None = None,
     ) -> "Source":
         """The source for the keyword arguments of a public function."""
         rule = text_rule(text, item=item, ngrams=ngrams, tokenizer=tokenizer, user_per=user_per)
-        return cls(data, user, item, rule, drop_nulls, format)
+        layout = Layout(encoding, separator, sheet, query)
+        return cls(data, user, item, rule, drop_nulls, format, layout)
 
     def __repr__(self) -> str:
         return "Source(<private>)"
