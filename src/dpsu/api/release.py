@@ -66,8 +66,8 @@ def release(
 
     For text, pass `text` instead of `item`: the column of text, whose words are the items. `ngrams=2` takes pairs of words
     and `ngrams=(1, 2, 3)` all sizes up to three. `tokenizer` defines a word: "words", "whitespace", "chars", "icu", a
-    regular expression or a function. {user: texts} has no columns: pass `text=True`. Plain text files need `user_per` instead of `text` and
-    `user`: each line, or each file, belongs to one user. docs/text.md has examples.
+    regular expression or a function. {user: texts} has no columns: pass `text=True`. Plain text files need `user_per`
+    instead of `text` and `user`: each line, or each file, belongs to one user. docs/text.md has examples.
 
     Items in `public_items` are always in the output and cost nothing; items in `exclude` never are. Both are a list, a
     frame or the Path of a file. `counts=True` adds a noisy number of holders to each item, for a tenth of the budget
