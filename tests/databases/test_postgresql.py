@@ -1,9 +1,11 @@
 """A release from a real PostgreSQL server, which the test starts and stops."""
 
 import os
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from command import dpsu as command
@@ -21,32 +23,36 @@ USERS = 2000
 
 
 @pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    folder = tmp_path_factory.mktemp("postgres")
-    # PostgreSQL does not run as root.
-    as_user = (
-        ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] if os.getuid() == 0 else []
-    )
-    data, secret, bin = Path("/tmp") / f"dpsu-{os.getpid()}", folder / "password", PROGRAMS[-1].parent
+def address() -> Iterator[str]:
+    """A server in a folder of its own, which is removed with it.
 
-    def run(*words: str | Path) -> None:
-        subprocess.run([*as_user, *map(str, words)], check=True, capture_output=True, cwd="/tmp")
+    The folder is not below pytest's, which only its owner may enter: PostgreSQL does not run as root. The path is short,
+    because the path of a socket has at most 107 bytes.
+    """
+    as_root = os.getuid() == 0
+    as_user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] if as_root else []
+    programs = PROGRAMS[-1].parent
+    with TemporaryDirectory(prefix="dpsu-postgresql-") as name:
+        folder = Path(name)
+        database, secret = folder / "db", folder / "password"
 
-    data.mkdir()
-    if as_user:
-        subprocess.run(["chown", "postgres", data], check=True)
-    try:
-        run("sh", "-c", f"umask 077; echo {PASSWORD} > {data}/../dpsu-{os.getpid()}.pw")
-        password = f"--pwfile=/tmp/dpsu-{os.getpid()}.pw"
-        run(bin / "initdb", "-D", data / "db", "-U", "curator", "-A", "scram-sha-256", password)
-        options = f"-c listen_addresses= -c unix_socket_directories={data}"
-        run(bin / "pg_ctl", "-D", data / "db", "-w", "-l", data / "log", "-o", options, "start")
+        def run(*words: str | Path) -> None:
+            subprocess.run([*as_user, *words], check=True, capture_output=True, cwd=folder)
+
+        secret.write_text(PASSWORD)
+        if as_root:
+            for path in (folder, secret):
+                shutil.chown(path, "postgres", "postgres")
+        run(
+            *(programs / "initdb", "-D", database, "-U", "curator", "-A", "scram-sha-256"),
+            f"--pwfile={secret}",
+        )
+        options = f"-c listen_addresses= -c unix_socket_directories={folder}"
+        run(programs / "pg_ctl", "-D", database, "-w", "-l", folder / "log", "-o", options, "start")
         try:
-            yield f"postgresql://curator:{PASSWORD}@/postgres?host={data}"
+            yield f"postgresql://curator:{PASSWORD}@/postgres?host={folder}"
         finally:
-            run(bin / "pg_ctl", "-D", data / "db", "-m", "immediate", "stop")
-    finally:
-        subprocess.run(["rm", "-rf", data, f"/tmp/dpsu-{os.getpid()}.pw", secret], check=True)
+            run(programs / "pg_ctl", "-D", database, "-w", "-m", "immediate", "stop")
 
 
 @pytest.fixture(scope="module")
@@ -104,3 +110,10 @@ def test_errors_show_no_password_and_no_query(filled: str, query: str | None) ->
             dpsu.release(source, query=query, **COLUMNS)
         assert PASSWORD not in told(caught.value)
         assert "nowhere" not in told(caught.value)
+
+
+def test_rows_without_a_user_or_an_item(filled: str) -> None:
+    query = f"{QUERY} union all select null, 'tea' union all select 1, null"
+    with pytest.raises(dpsu.DpsuError, match="drop_nulls"):
+        dpsu.release(filled, query=query, **COLUMNS)
+    assert dpsu.release(filled, query=query, drop_nulls=True, **COLUMNS).items == ["milk", "tea"]
