@@ -13,7 +13,9 @@ from dpsu.cli.options import (
     AsJson,
     CalibrationName,
     CalibrationOption,
+    CountOptions,
     MaxItems,
+    MeasureOptions,
     PrivacyOptions,
     given,
 )
@@ -32,6 +34,8 @@ class SizesName(StrEnum):
 def plan(
     privacy: PrivacyOptions,
     algorithm: AlgorithmOptions,
+    counts: CountOptions,
+    measures: MeasureOptions,
     max_items: MaxItems = 300,
     calibration: CalibrationOption = CalibrationName.exact,
     users: Annotated[
@@ -73,6 +77,8 @@ def plan(
         made = dpsu.plan(
             **privacy.arguments(),
             **algorithm.arguments(),
+            **counts.arguments(),
+            **measures.arguments(),
             max_items=max_items,
             calibration=calibration.value,
             **given(shape=shape, like=like, user=user, item=item, text=text),

@@ -10,9 +10,11 @@ from dpsu.cli.options import (
     AlgorithmOptions,
     CalibrationName,
     CalibrationOption,
+    CandidateOptions,
     DataOptions,
     ListOptions,
     MaxItems,
+    MeasureOptions,
     PrivacyOptions,
     RecordOptions,
     Unsafe,
@@ -34,6 +36,8 @@ def release(
     privacy: PrivacyOptions,
     algorithm: AlgorithmOptions,
     lists: ListOptions,
+    listed: CandidateOptions,
+    measures: MeasureOptions,
     record: RecordOptions,
     max_items: MaxItems = 300,
     calibration: CalibrationOption = CalibrationName.exact,
@@ -50,13 +54,22 @@ def release(
 
     dpsu release posts.parquet --user author --item word --epsilon 1 --delta 1e-7 -o words.parquet
     """
-    outputs.check(data.files, record, lists, order=algorithm.order)
+    outputs.check(
+        data.files,
+        record,
+        lists,
+        order=algorithm.order,
+        candidates=listed.candidates,
+        beside=bool(measures.sum or measures.others),
+    )
     with stages(outputs.silent) as progress, notes(outputs.quiet):
         released = dpsu.release(
             **data.arguments(),
             **privacy.arguments(),
             **algorithm.arguments(),
             **lists.arguments(),
+            **listed.arguments(),
+            **measures.arguments(),
             **record.arguments(),
             max_items=max_items,
             calibration=calibration.value,
