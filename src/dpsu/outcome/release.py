@@ -11,6 +11,7 @@ import polars as pl
 from dpsu.outcome.columns import HOLDERS, columns_beside, sum_of
 from dpsu.outcome.statement import Statement
 from dpsu.outcome.write import write_frame
+from dpsu.report.numbers import counted
 
 
 class Release(ABC):
@@ -96,7 +97,7 @@ class Release(ABC):
             if self.statement
             else "not private"
         )
-        return f"<Release of {len(self):,} items, {promise}>"
+        return f"<Release of {counted(len(self))}, {promise}>"
 
     def to_polars(self) -> pl.DataFrame:
         """The items as a Polars frame with their original columns."""
@@ -127,7 +128,7 @@ class Release(ABC):
         The file is either written completely or not at all. Its digest is added to the statement, so that `dpsu verify
         --released` can check whether a file is the released one. A ledger records the file name.
         """
-        write_frame(self._frame, path, excel=excel)
+        write_frame(self._frame, path, excel=excel, numbers=self._beside)
         if self.statement is None or str(path) == "-":
             return
         self.statement = self.statement.about(path)

@@ -35,6 +35,12 @@ SEPARATORS = {"csv": ",;\t|", "tsv": "\t,;|"}
 MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 """Byte order marks and their encodings; Polars knows that of UTF-8."""
 
+PLAIN_TEXT = "txt"
+NO_COLUMNS = (
+    "{label} is plain text, which has no columns: leave user, item and text out and pass user_per='line' or "
+    "user_per='file', for one user per line or per file (--user-per); a table with this ending needs format= (--format)"
+)
+
 
 def scan_paths(
     paths: Sequence[str | Path], columns: list[str], format: str | None, layout: Layout = PLAIN
@@ -66,6 +72,13 @@ def scan_paths(
         return frames[0], label
     _require_one_kind(frames, label)
     return pl.concat(frames, how="vertical_relaxed"), label
+
+
+def refuse_plain_text(paths: Sequence[str | Path]) -> None:
+    """Say how plain text is read, if a path without columns has its ending."""
+    for path in paths:
+        if Path(path).suffix.lower() == f".{PLAIN_TEXT}":
+            raise SourceError(NO_COLUMNS.format(label=repr(str(path))))
 
 
 def _require_one_kind(frames: list[pl.LazyFrame], label: str) -> None:
@@ -109,6 +122,8 @@ def _ending(path: Path) -> str:
 def _format_of(file: Found) -> str:
     ending = _ending(file.path)
     if ending not in FORMATS:
+        if ending == PLAIN_TEXT:
+            raise SourceError(NO_COLUMNS.format(label=repr(file.label)))
         raise SourceError(
             f"the ending of {file.label!r} says no known format; known are {KNOWN_ENDINGS}. "
             "For another ending pass format= (--format)"

@@ -30,7 +30,7 @@ from dpsu.sources.columns import (
 )
 from dpsu.sources.databases import DATABASE, require_no_address, scan_query
 from dpsu.sources.discreet import discreet
-from dpsu.sources.files import reading, scan_paths
+from dpsu.sources.files import reading, refuse_plain_text, scan_paths
 from dpsu.sources.frames import ITEM, USER, scan_collection, scan_frame
 from dpsu.sources.layout import PLAIN, Layout
 from dpsu.sources.values import MOST_UNITS, Bounds, in_units
@@ -168,6 +168,8 @@ def scan_source(
                 "speaks Arrow, a mapping {user: items} or pairs (user, items)"
             )
         return scan_collection(source), "the source", [USER], [ITEM]
+    if paths and user is None and format is None:
+        refuse_plain_text(paths)
     user_columns, item_columns, columns = _needed(user, item, values)
     if paths:
         return *scan_paths(paths, columns, format, layout), user_columns, item_columns
