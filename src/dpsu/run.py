@@ -33,6 +33,7 @@ from dpsu.outcome.statement import (
 from dpsu.privacy.advice import warn_of_weak_privacy
 from dpsu.randomness.stream import Stream, open_stream
 from dpsu.report.progress import Progress, telling
+from dpsu.sources.advice import UNDIVIDED
 from dpsu.sources.source import Source
 
 LONGEST_NOTE = 2000
@@ -121,7 +122,9 @@ def state(promise: Promise, source: Source, terms: Terms, stream: Stream, salt: 
 
 def _curator_notes(sets: Any, source: Source, terms: Terms) -> tuple[str, ...]:
     """Notes for the curator only: they depend on the data."""
-    seen = getattr(sets, "notes", ()) if terms.check_user and source.form == "columns" else ()
+    seen = getattr(sets, "notes", ())
+    if not terms.check_user or source.form != "columns":
+        seen = tuple(note for note in seen if note == UNDIVIDED)
     notes = (*terms.lists.notes, *seen)
     for note in notes:
         warnings.warn(note, CuratorNote, stacklevel=5)

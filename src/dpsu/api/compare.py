@@ -62,6 +62,10 @@ def compare(
     calibration: Calibration = "exact",
     drop_nulls: bool = False,
     format: str | None = None,
+    encoding: str | None = None,
+    separator: str | None = None,
+    sheet: str | None = None,
+    query: str | None = None,
     data_is_public: bool = False,
     unsafe: bool = False,
     candidates: Any = None,
@@ -107,6 +111,10 @@ def compare(
         user_per=user_per,
         drop_nulls=drop_nulls,
         format=format,
+        encoding=encoding,
+        separator=separator,
+        sheet=sheet,
+        query=query,
     )
     epsilons, limits = _values("epsilon", epsilon), _values("max_items", max_items)
     mechanisms = [

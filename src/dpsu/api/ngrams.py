@@ -40,6 +40,10 @@ def ngrams(
     user_per: UserPer | None = None,
     drop_nulls: bool = False,
     format: str | None = None,
+    encoding: str | None = None,
+    separator: str | None = None,
+    sheet: str | None = None,
+    query: str | None = None,
     public_items: Any = None,
     exclude: Any = None,
     counts: bool | Counts = False,
@@ -74,6 +78,10 @@ def ngrams(
         user_per=user_per,
         drop_nulls=drop_nulls,
         format=format,
+        encoding=encoding,
+        separator=separator,
+        sheet=sheet,
+        query=query,
     )
     assert described.text is not None
     lists = read_lists(public_items, exclude, described.text)

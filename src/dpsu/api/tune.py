@@ -67,6 +67,10 @@ def tune(
     tries: float = 4.0,
     drop_nulls: bool = False,
     format: str | None = None,
+    encoding: str | None = None,
+    separator: str | None = None,
+    sheet: str | None = None,
+    query: str | None = None,
     public_items: Any = None,
     exclude: Any = None,
     counts: bool | Counts = False,
@@ -104,6 +108,10 @@ def tune(
         user_per=user_per,
         drop_nulls=drop_nulls,
         format=format,
+        encoding=encoding,
+        separator=separator,
+        sheet=sheet,
+        query=query,
     )
     if counts and method == "selection":
         raise InvalidArgument("private selection has no share for counts: tune on a part (method='part').")

@@ -28,7 +28,7 @@ from dpsu.outcome.ledger import Ledger
 from dpsu.outcome.release import Release
 from dpsu.outcome.statement import Statement
 from dpsu.run import Terms, run
-from dpsu.sources.corpus import Tokenizer, split_text
+from dpsu.sources.corpus import Tokenizer, split_rows_of, split_text
 from dpsu.sources.discreet import discreet
 from dpsu.sources.frames import column_of
 from dpsu.sources.source import Source
@@ -98,8 +98,14 @@ class _PrivateVocabulary:
         def analyze(document: str) -> list[str]:
             if self.drop_nulls and _is_null(document):
                 return []
-            words = split_text(document, tokenizer)
-            return [" ".join(words[i : i + n]) for n in sizes for i in range(len(words) - n + 1)]
+            rows = split_rows_of(document, tokenizer)
+            joiner = "" if tokenizer == "chars" else " "
+            return [
+                joiner.join(words[i : i + n])
+                for n in sizes
+                for words in rows
+                for i in range(len(words) - n + 1)
+            ]
 
         return analyze
 

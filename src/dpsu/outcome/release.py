@@ -149,13 +149,15 @@ class Release(ABC):
         tokenizer = (data or {}).get("tokenizer")
         return "whitespace" if tokenizer is None else tokenizer["name"]
 
-    def save(self, path: str | Path) -> None:
-        """Write the items as Parquet, CSV, JSON lines or plain text, by the ending of `path`.
+    def save(self, path: str | Path, *, excel: bool = False) -> None:
+        """Write the items as Parquet, CSV, JSON lines, Excel or plain text, by the ending of `path`.
+
+        With `excel`, a .csv file is in UTF-16 with tabs, which Excel opens in every country.
 
         The file is either written completely or not at all. Its digest is added to the statement, so that `dpsu verify
         --released` can check whether a file is the released one. A ledger records the file name.
         """
-        write_frame(self._frame, path)
+        write_frame(self._frame, path, excel=excel, numbers=self._beside)
         if self.statement is None or str(path) == "-":
             return
         self.statement = self.statement.about(path)
