@@ -1,7 +1,8 @@
 """Releases with and without a public list: python -m experiments.candidates prints the tables of docs/candidates.md.
 
 The data is public. The word list is Debian's package wamerican-huge, which `apt-get download` fetches into a temporary
-folder. `python -m experiments.candidates long` times a list of ten million items instead.
+folder. `python -m experiments.candidates lengths` adds more and more names that nobody holds to one list, and `long` times
+a list of ten million items.
 """
 
 import os
@@ -65,10 +66,12 @@ DATA: dict[str, Callable[[], tuple[pl.DataFrame, list[Any]]]] = {
 }
 
 
-def measured(frame: pl.DataFrame, held: pl.Series, **how: Any) -> tuple[float, float, float]:
+def measured(
+    frame: pl.DataFrame, held: pl.Series, runs: int = RUNS, **how: Any
+) -> tuple[float, float, float]:
     """The mean number of items, its standard deviation, and the mean share of false items among the listed ones."""
     sizes, shares = [], []
-    for _ in range(RUNS):
+    for _ in range(runs):
         out = dpsu.release(frame, user="user", item="item", check_user=False, **how).to_polars()
         sizes.append(out.height)
         if "listed" in out.columns:
@@ -95,6 +98,20 @@ def table() -> None:
             print(line, flush=True)
 
 
+def lengths() -> None:
+    """Items released with Debian's packages and more and more names that do not exist."""
+    frame = pl.read_parquet(SHARED / "debian_depends.parquet")
+    packages = pl.concat([frame["user"], frame["item"]]).unique().sort()
+    how: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-6, "max_items": 100, "false_share": 0.01}
+    print("| names that do not exist | items |\n|---:|---:|")
+    for times in (0, 1, 3, 10, 30):
+        names = pl.concat([packages, *(packages + f"-none{n}" for n in range(times))])
+        size, _, _ = measured(
+            frame, frame["item"].unique(), runs=3, candidates=pl.DataFrame({"item": names}), **how
+        )
+        print(f"| {times * len(packages):,} | {size:,.0f} |", flush=True)
+
+
 def long_list() -> None:
     """Seconds and memory of a release with a list of ten million strings, beside the same release without it."""
     frame = pl.read_parquet(SHARED / "debian_depends.parquet")
@@ -117,4 +134,4 @@ def _peak() -> int:
 
 
 if __name__ == "__main__":
-    long_list() if "long" in sys.argv[1:] else table()
+    {"long": long_list, "lengths": lengths}.get(" ".join(sys.argv[1:]), table)()
