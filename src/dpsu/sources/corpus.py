@@ -218,7 +218,7 @@ def phrases(entries: pl.Series, rule: TextRule) -> pl.Series:
         offsets, joined = join_words(places, tokens.starts, tokens.data, len(rule.joiner))
         data, bounds = joined.tobytes(), offsets.tolist()
         items[chosen] = [data[begin:end].decode() for begin, end in pairwise(bounds)]
-    return pl.Series(items, dtype=pl.String)
+    return pl.Series(items.tolist(), dtype=pl.String)
 
 
 def _by_rule(text: pl.Series, rule: WordRule) -> Tokens:
