@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from dpsu.algorithms.job import Job, Promise, Tell
+from dpsu.algorithms.job import Job, Promise
 from dpsu.algorithms.public_items import Listed
 from dpsu.engines.contract import Engine
 from dpsu.errors import CuratorNote, EmptyRelease, InvalidArgument
@@ -32,6 +32,8 @@ from dpsu.outcome.statement import (
 )
 from dpsu.privacy.advice import warn_of_weak_privacy
 from dpsu.randomness.stream import Stream, open_stream
+from dpsu.report.progress import Progress, telling
+from dpsu.sources.advice import UNDIVIDED
 from dpsu.sources.source import Source
 
 LONGEST_NOTE = 2000
@@ -48,7 +50,7 @@ class Terms:
     title: str | None = None
     note: str | None = None
     check_user: bool = True
-    progress: Tell | None = None
+    progress: Progress = None
     period: str | None = None
 
     def __post_init__(self) -> None:
@@ -63,7 +65,6 @@ class Terms:
 
 def run(job: Job, source: Source, engine: Engine, terms: Terms) -> Release:
     """Make one release."""
-    tell = terms.progress or _tell_nobody
     warn_of_weak_privacy(job.promise.epsilon, job.promise.delta, stacklevel=4)
     ledger, stream = open_ledger(terms.ledger), job.stream or open_stream()
     salt = os.urandom(16)
@@ -72,7 +73,7 @@ def run(job: Job, source: Source, engine: Engine, terms: Terms) -> Release:
         ledger.require_room(statement)
 
     placed = engine.place(job)
-    with engine:
+    with engine, telling(terms.progress) as tell:
         tell("reading")
         sets = placed.read(engine, source, terms.lists, stream)
         notes = _told((*terms.lists.notes, *_seen(getattr(sets, "notes", ()), source, terms)))
@@ -122,8 +123,10 @@ def state(promise: Promise, source: Source, terms: Terms, stream: Stream, salt: 
 
 
 def _seen(notes: tuple[str, ...], source: Source, terms: Terms) -> tuple[str, ...]:
-    """The notes on user columns, if they are wanted."""
-    return notes if terms.check_user and source.form == "columns" else ()
+    """The notes on the data; those on user columns only if they are wanted."""
+    if terms.check_user and source.form == "columns":
+        return notes
+    return tuple(note for note in notes if note == UNDIVIDED)
 
 
 def _told(notes: tuple[str, ...]) -> tuple[str, ...]:
@@ -138,7 +141,3 @@ def _require_text(name: str, value: Any) -> None:
         return
     if not isinstance(value, str) or len(value) > LONGEST_NOTE or not value.isprintable():
         raise InvalidArgument(f"{name} must be one line of at most {LONGEST_NOTE} printable characters.")
-
-
-def _tell_nobody(stage: str) -> None:
-    """The default for `progress`: report nothing."""
