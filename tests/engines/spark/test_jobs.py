@@ -13,9 +13,8 @@ import pytest
 from spark_sessions import require_spark, session
 
 import dpsu
-from dpsu.engines.spark.jobs import LIMIT, prepared
+from dpsu.engines.spark.jobs import LIMIT
 from dpsu.errors import InvalidArgument, NullValues
-from dpsu.randomness.stream import open_stream
 from dpsu.testing import seeded
 
 pytestmark = pytest.mark.filterwarnings(
@@ -168,9 +167,16 @@ def test_a_killed_task_is_run_again_and_gives_the_same_release(tmp_path: Path) -
     assert len(found[0]) > 10
 
 
-def test_prepared_keys_come_in_order_and_never_twice() -> None:
-    keys = [bytes([n]) * 32 for n in range(3)]
-    with prepared(keys):
-        drawn = [open_stream().key for _ in range(6)]
-    assert drawn[:2] == keys[:2]
-    assert len(set(drawn)) == 6
+@pytest.mark.parametrize("release", [released, levels, tuned], ids=["release", "ngrams", "tune"])
+def test_a_second_release_has_a_key_of_its_own_and_is_that_of_this_machine(
+    release: Callable[..., dpsu.Release],
+) -> None:
+    data = texts() if release is levels else baskets().select("user", "item")
+    found = []
+    for source in (data, on_spark(data)):
+        with seeded(5):
+            found.append([release(source).to_polars() for _ in range(2)])
+    (first, second), on_cluster = found
+    assert not first.equals(second)
+    assert on_cluster[0].equals(first)
+    assert on_cluster[1].equals(second)

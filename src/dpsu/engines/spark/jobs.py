@@ -9,10 +9,8 @@ import io
 import logging
 import pickle
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import count
 from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
@@ -23,7 +21,7 @@ from dpsu.engines.local import LocalEngine
 from dpsu.engines.spark.session import grouped_jobs, translated
 from dpsu.errors import InvalidArgument, NullValues
 from dpsu.outcome.release import Brought
-from dpsu.randomness.stream import Stream, open_stream, seeded_keys
+from dpsu.randomness.stream import Stream
 from dpsu.sources.columns import null_error
 from dpsu.sources.discreet import discreet
 from dpsu.sources.source import Source
@@ -43,9 +41,6 @@ MODES: tuple[Mode, ...] = ("task", "exchange")
 LIMIT = "spark.dpsu.taskRows"
 TASK_ROWS = 50_000_000
 """Default for LIMIT: the largest number of rows for one task."""
-
-SPARE_KEYS = 64
-"""Keys for jobs that draw more than one; further keys are derived from the last."""
 
 PIECE_ROWS = 1 << 16
 
@@ -108,13 +103,12 @@ class SparkJob(Job):
             with grouped_jobs(engine.session, "dpsu: rounds"):
                 return self._job.select(engine, sets, lists, stream, tell)
         tell("weighing and deciding in one Spark task")
-        keys = [open_stream().key for _ in range(SPARE_KEYS)]
         work = partial(run_whole, job=self._job, source=_of(sets.source, None), lists=lists, stream=stream)
         if sets.empty:
-            result = work(sets.none, keys=keys, threads=1)
+            result = work(sets.none, threads=1)
         else:
             threads = int(engine.session.conf.get("spark.task.cpus", "1") or 1)
-            task = partial(in_task, work=partial(work, keys=keys, threads=threads), none=sets.none.to_arrow())
+            task = partial(in_task, work=partial(work, threads=threads), none=sets.none.to_arrow())
             with grouped_jobs(engine.session, "dpsu: the release, in one task"), translated():
                 pieces = sets.rows.repartition(1).mapInArrow(task, "place long, piece binary").collect()
             pieces.sort(key=lambda row: row.place)
@@ -208,33 +202,16 @@ def run_whole(
     source: Source,
     lists: Listed,
     stream: Stream,
-    keys: list[bytes],
     threads: int,
 ) -> tuple[Done, pl.DataFrame]:
-    """Read and select with the local engine. Keys come from the driver, so that a retried task finds the same."""
+    """Read and select with the local engine. All randomness is that of `stream`, so a retried task finds the same."""
     before = dict(vars(job))
-    with prepared(keys), LocalEngine(threads) as engine:
+    with LocalEngine(threads) as engine:
         sets = job.read(engine, replace(source, data=rows), lists, stream)
         chosen = job.select(engine, sets, lists, stream, lambda stage: None)
     learned = {name: value for name, value in vars(job).items() if before.get(name) is not value}
     seen = tuple(getattr(sets, "notes", ()))
     return Done(replace(chosen, names=None, seen=seen), learned), chosen.names
-
-
-@contextmanager
-def prepared(keys: list[bytes]) -> Iterator[None]:
-    """Let `open_stream` give these keys, and then keys derived from the last."""
-
-    def following() -> Iterator[bytes]:
-        yield from keys[:-1]
-        for number in count():
-            yield Stream(keys[-1]).derived(32, b"further key", number)
-
-    token = seeded_keys.set(following().__next__)
-    try:
-        yield
-    finally:
-        seeded_keys.reset(token)
 
 
 def _frame(table: "pa.Table") -> pl.DataFrame:

@@ -70,7 +70,7 @@ def set_python(session: "SparkSession") -> Callable[[], None]:
 
     On other machines the path may differ, and with Spark Connect the server decides: there the session must set it.
     """
-    context = getattr(session, "_sc", None)
+    context = getattr(session, "sparkContext", None)
     said = "PYSPARK_PYTHON" in os.environ or (context and context.getConf().contains("spark.pyspark.python"))
     if context is None or said or not context.master.startswith("local"):
         return lambda: None
@@ -84,7 +84,7 @@ def set_python(session: "SparkSession") -> Callable[[], None]:
 
 def checkpoint(table: "DataFrame") -> "DataFrame":
     """Compute the table now and drop its plan: in the session's checkpoint directory, or else on the executors."""
-    context = getattr(table.sparkSession, "_sc", None)
+    context = getattr(table.sparkSession, "sparkContext", None)
     folder = table.sparkSession.conf.get("spark.checkpoint.dir", None) or (
         context and context.getCheckpointDir()
     )
@@ -111,7 +111,7 @@ def drop_checkpoint(table: "DataFrame") -> None:
 @contextmanager
 def grouped_jobs(session: "SparkSession", description: str) -> Iterator[None]:
     """Name the Spark jobs of this block, and give them a group, so that one release can be found and cancelled."""
-    context = getattr(session, "_sc", None)
+    context = getattr(session, "sparkContext", None)
     if context is None:  # Connect has tags instead
         session.addTag(GROUP)
     else:
