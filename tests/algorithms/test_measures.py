@@ -250,3 +250,20 @@ def test_words_are_counted():
     half = made.to_polars()["half_width"][0]
     assert all(abs(count - 3000) <= 4 * half for count in made.counts.values())
     assert made.others["holders"] <= 4 * made.others["half_width"]
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda how: dpsu.tune({n: ["a"] for n in range(900)}, settings=[{"max_items": 5}], **how).release,
+        lambda how: dpsu.ngrams({n: ["a b"] for n in range(900)}, longest=2, **how),
+        lambda how: dpsu.ngrams({n: ["a b"] for n in range(900)}, longest=2, method="dpne", **how),
+    ],
+)
+def test_notes_of_tuning_and_levels_reach_the_curator(made):
+    with pytest.warns(dpsu.CuratorNote, match="default cut"), seeded(1):
+        notes = made({**PRIVACY, "counts": True}).notes
+    assert sum("default cut" in note for note in notes) == 1
+    with pytest.warns(dpsu.CuratorNote, match="mostly noise"), seeded(1):
+        notes = made({**PRIVACY, "counts": dpsu.Counts(share=1e-5, max_items=5)}).notes
+    assert sum("mostly noise" in note for note in notes) == 1

@@ -1,7 +1,6 @@
 """The page about a statement: complete, self-contained, and safe whatever a statement holds."""
 
 import json
-import math
 import re
 from dataclasses import replace
 from html import escape
@@ -15,6 +14,7 @@ from command import dpsu as command
 from example_policies import weighted_l2
 
 import dpsu
+from dpsu.algorithms.holders import half_width
 from dpsu.outcome.statement import Statement
 from dpsu.privacy.loss import chance_above
 from dpsu.report.html import page, plan_of
@@ -178,7 +178,7 @@ def test_counts_sums_and_others_come_with_their_errors() -> None:
     shown = made.report().html
     assert made.statement is not None
     counts = made.statement.parameters["counts"]
-    assert f"within {math.ceil(1.96 * counts['sigma']):,} in 95\u00a0%" in shown
+    assert f"within {half_width(counts['sigma']):,.10g} in 95\u00a0%" in shown
     assert "sum of &lt;i&gt;, 0 to 5 per person" in shown
     assert "not released" in shown
 

@@ -18,6 +18,7 @@ from dpsu.algorithms.ranges import MAX_ITEMS
 from dpsu.algorithms.request import Request
 from dpsu.algorithms.share import focused_within, whole_budget
 from dpsu.errors import InvalidArgument
+from dpsu.outcome.columns import HOLDERS
 from dpsu.privacy import gaussian
 from dpsu.privacy.budget import Budget
 from dpsu.sources.values import Bounds, checked_bounds
@@ -28,6 +29,13 @@ SHARE, SUMS_SHARE, OTHERS_SHARE = 0.23, 0.1, 0.02
 DEFAULT_CUT = 5
 HALF_WIDTH = 1.96
 """95 % of normal noise lies within this many noise scales."""
+
+
+def half_width(sigma: float) -> float:
+    """The 95 % half-width of this noise: three digits, rounded up."""
+    half = HALF_WIDTH * sigma
+    digits = 2 - math.floor(math.log10(half))
+    return round(math.ceil(half * 10.0**digits) / 10.0**digits, max(digits, 0))
 
 
 def default_cut(histogram: Sequence[float] | None = None) -> int:
@@ -85,7 +93,10 @@ class Counts:
 
 @dataclass(frozen=True)
 class CountingTerms:
-    """All that is measured of a release, with its shares; `max_items` None means that of the release."""
+    """All that is measured of a release, with its shares; `max_items` None means that of the release.
+
+    `notes` are for the curator; `advice` names the arguments that make counts less noisy.
+    """
 
     share: float = SHARE
     with_users: bool = False
@@ -97,6 +108,7 @@ class CountingTerms:
     sums_max_items: int | None = None
     raw: bool = True
     notes: tuple[str, ...] = ()
+    advice: str = "counts=dpsu.Counts(share=…, max_items=…) (--counts-share, --counts-max-items)"
 
     def __post_init__(self) -> None:
         if not 0 < self.share < 1:
@@ -118,7 +130,8 @@ DEFAULT_TERMS = CountingTerms()
 
 DEFAULT_NOTE = (
     f"Counts use the default cut: a user with more than {DEFAULT_CUT} released items counts for less than 1 in each. If "
-    "users hold more, counts are too low; if they hold fewer, a smaller cut has less noise: counts=dpsu.Counts(max_items=…)."
+    "users hold more, counts are too low; if they hold fewer, a smaller cut has less noise: "
+    "counts=dpsu.Counts(max_items=…) (--counts-max-items)."
 )
 
 
@@ -172,12 +185,13 @@ class Counting:
         return self.terms.with_users
 
     def errors(self) -> dict[str, Any]:
-        """The 95 % half-widths of all noise: public, and known before data is read."""
+        """The cuts, and the 95 % half-widths of all noise: public, and known before data is read."""
         return {
             "max_items": self.cut,
-            "half_width": HALF_WIDTH * self.sigma,
-            "sums": {name: HALF_WIDTH * sigma for name, sigma in self.sums.items()},
-            "others": {name or "holders": HALF_WIDTH * sigma for name, sigma in self.others.items()},
+            "half_width": half_width(self.sigma),
+            **({"sums_max_items": self.sums_cut} if self.sums else {}),
+            "sums": {name: half_width(sigma) for name, sigma in self.sums.items()},
+            "others": {name or HOLDERS: half_width(sigma) for name, sigma in self.others.items()},
         }
 
 

@@ -89,6 +89,7 @@ class LevelsJob(Job):
         released: Codes = np.zeros(0, np.int64)
         names: list[pl.DataFrame] = []
         stated: list[dict[str, Any]] = []
+        notes: dict[str, None] = {}
         for level in self._levels:
             tell(f"level {level.size} of {len(self._levels)}")
             before = part.words_of(released)
@@ -97,9 +98,11 @@ class LevelsJob(Job):
             found = self._level(level, sets, part, before, engine, lists.of_size(level.size), stream)
             released, thresholds = found.codes, found.thresholds
             names.append(found.names)
+            notes |= dict.fromkeys(found.notes)
             stated.append(_stated(level, thresholds))
         frame = pl.concat(names).sort(self._column)
-        return Chosen(frame, {"parameters": {**self.promise.parameters, "levels": stated}})
+        told = {"parameters": {**self.promise.parameters, "levels": stated}}
+        return Chosen(frame, told, notes=tuple(notes))
 
     def _level(
         self,
@@ -118,9 +121,10 @@ class LevelsJob(Job):
         focused = level.focused()
         items = focused.select(engine, lists.leave_out(engine, sets, stream), stream.step(level.size))
         shown = lists.with_public(engine, sets, items, stream)
-        names = lists.names(engine, sets, items, self._counting_of(level), stream).names
+        made = lists.names(engine, sets, items, self._counting_of(level), stream)
         codes = _numbers(sets)[np.flatnonzero(shown["released"])]
-        return Found(codes, names, {**focused.parameters(), "delta_new": focused.delta_new})
+        thresholds = {**focused.parameters(), "delta_new": focused.delta_new}
+        return Found(codes, made.names, thresholds, made.notes)
 
     def _known_level(
         self,
@@ -141,9 +145,10 @@ class LevelsJob(Job):
         absent = drawn[~_among(len(part), numbers[items["held"]])[drawn]]
         spelt = spell(part.words_of(absent), corpus.vocabulary.spelling())
         unheld = Listed(pl.DataFrame({self._column: pl.Series(spelt, dtype=pl.String)}))
-        names = unheld.names(engine, sets, items, self._counting_of(level), stream).names
+        made = unheld.names(engine, sets, items, self._counting_of(level), stream)
         codes = np.concatenate([numbers[np.flatnonzero(items["released"])], absent])
-        return Found(codes, names, {"sigma": known.sigma, "threshold": known.threshold})
+        thresholds = {"sigma": known.sigma, "threshold": known.threshold}
+        return Found(codes, made.names, thresholds, made.notes)
 
     def _counting_of(self, level: Level) -> Counting | None:
         """The counts of one level: each user counts for as many n-grams as the level allows."""
@@ -160,11 +165,12 @@ class LevelsJob(Job):
 
 @dataclass(frozen=True)
 class Found:
-    """What a level released: codes for the next level, names, and thresholds for the statement."""
+    """What a level released: codes for the next level, names, thresholds for the statement, notes for the curator."""
 
     codes: Codes
     names: pl.DataFrame
     thresholds: dict[str, Any]
+    notes: tuple[str, ...] = ()
 
 
 def plan_levels(

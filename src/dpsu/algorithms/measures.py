@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dpsu.algorithms.holders import HALF_WIDTH, Counting
+from dpsu.algorithms.holders import HALF_WIDTH, Counting, half_width
 from dpsu.algorithms.mechanism import drawn
 from dpsu.engines.contract import SHOWN, Columns, Engine, Rule
 from dpsu.outcome.columns import HALF, HOLDERS, half_width_of, mean_of, sum_of
@@ -27,8 +27,8 @@ NO_CUT = 1 << 40
 CELLS_PER_SIGMA = 2**10
 
 MOSTLY_NOISE = (
-    "Most counts are smaller than their half-width: they are mostly noise. A larger share (Counts(share=…)), a smaller cut "
-    "(Counts(max_items=…)), a larger epsilon or fewer, coarser items would help."
+    "Most counts are smaller than their half-width: they are mostly noise. A larger epsilon or fewer, coarser items would "
+    "help, or a larger share and a smaller cut: {advice}."
 )
 
 
@@ -163,14 +163,14 @@ def _completed(names: pl.DataFrame, counting: Counting) -> pl.DataFrame:
     """The columns with half-widths behind counts and sums, and means: sum by count, null where the count is mostly noise."""
     half = HALF_WIDTH * counting.sigma
     order = [name for name in names.columns if name not in {HOLDERS, *map(sum_of, counting.sums)}]
-    columns = [*map(pl.col, order), pl.col(HOLDERS), pl.lit(_up(half)).alias(HALF)]
+    columns = [*map(pl.col, order), pl.col(HOLDERS), pl.lit(half_width(counting.sigma)).alias(HALF)]
     for name, sigma in counting.sums.items():
         ratio = pl.col(sum_of(name)) / pl.col(HOLDERS)
         bounds = counting.terms.sums[name]
         mean = pl.when(pl.col(HOLDERS) > half).then(ratio.clip(bounds.low, bounds.high))
         columns += [
             pl.col(sum_of(name)),
-            pl.lit(_up(HALF_WIDTH * sigma)).alias(half_width_of(name)),
+            pl.lit(half_width(sigma)).alias(half_width_of(name)),
             mean.round_sig_figs(3).alias(mean_of(name)),
         ]
     return names.select(columns)
@@ -187,17 +187,11 @@ def _others(found: Mapping[str, float], counting: Counting) -> dict[str, float] 
             positive = not name or counting.terms.sums[name].low >= 0
             value = round(round((max(0.0, value) if positive else value) / step) * step, 12)
         made[sum_of(name) if name else HOLDERS] = value
-        made[half_width_of(name) if name else HALF] = _up(HALF_WIDTH * sigma)
+        made[half_width_of(name) if name else HALF] = half_width(sigma)
     return made
-
-
-def _up(half: float) -> float:
-    """Three digits, rounded up."""
-    digits = 2 - math.floor(math.log10(half))
-    return round(math.ceil(half * 10.0**digits) / 10.0**digits, max(digits, 0))
 
 
 def _notes(names: pl.DataFrame, counting: Counting) -> tuple[str, ...]:
     """A note if most counts are smaller than their half-width. It depends on noisy counts alone."""
     small = int((names[HOLDERS] < HALF_WIDTH * counting.sigma).sum())
-    return (MOSTLY_NOISE,) if 2 * small > names.height else ()
+    return (MOSTLY_NOISE.format(advice=counting.terms.advice),) if 2 * small > names.height else ()

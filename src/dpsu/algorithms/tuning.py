@@ -7,7 +7,7 @@ every try is a release of its own, with more noise, and the largest leaves. Proo
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import count
 from typing import Any, Literal
 
@@ -180,10 +180,11 @@ class TuneOnPart(TuneJob):
         mechanism, counting = chosen.counted_at(self.request.epsilon, self.request.delta, self._counts)
         tell("releasing")
         items = mechanism.select(engine, lists.leave_out(engine, others, stream), stream.step(0))
-        names = lists.names(engine, others, items, counting, stream).names
+        found = lists.names(engine, others, items, counting, stream)
         self.scores = scores
         made = promise_of(chosen.algorithm, mechanism, counting)
-        return self._chosen(names, best, made, {"share": self._share, "scores": scores})
+        released = self._chosen(found.names, best, made, {"share": self._share, "scores": scores})
+        return replace(released, notes=found.notes)
 
 
 class TuneBySelection(TuneJob):

@@ -4,8 +4,8 @@ A command takes a group as one parameter, and `spelled_out` turns it into one op
 """
 
 import inspect
-from collections.abc import Callable
-from dataclasses import dataclass, fields, is_dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, is_dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
@@ -247,6 +247,12 @@ class CountOptions:
         int | None,
         typer.Option(help="Released items for which a user counts in full; default: 5. Implies --counts."),
     ] = None
+    counts_raw: Annotated[
+        bool,
+        typer.Option(
+            "--counts-raw", help="Neither round counts nor lift negative ones to 0. Implies --counts."
+        ),
+    ] = False
 
     @property
     def counted(self) -> bool:
@@ -257,7 +263,9 @@ class CountOptions:
         """The arguments of the Python functions."""
         from dpsu.algorithms.holders import Counts
 
-        asked = given(share=self.counts_share, max_items=self.counts_max_items)
+        asked = given(
+            share=self.counts_share, max_items=self.counts_max_items, raw=True if self.counts_raw else None
+        )
         return {"counts": Counts(**asked) if asked else self.counts}
 
 
@@ -286,16 +294,43 @@ class MeasureOptions:
         list[str] | None,
         typer.Option(help="Column to sum and bounds of a user's total, such as days:0:50; repeat it."),
     ] = None
+    sums_share: Annotated[
+        float | None, typer.Option(help="With --sum: share of the budget for all sums; default: 0.1.")
+    ] = None
+    sums_max_items: Annotated[
+        int | None,
+        typer.Option(help="With --sum: items of a user whose totals may all be at the bound; default: 2."),
+    ] = None
     others: Annotated[
         bool, typer.Option("--others", help="Print one number for all items that are not released.")
     ] = False
+    others_share: Annotated[
+        float | None, typer.Option(help="With --others: share of the budget for it; default: 0.02.")
+    ] = None
 
-    def arguments(self) -> dict[str, Any]:
-        """The arguments of the Python functions."""
+    def arguments(self, beside: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments of the Python functions: those `beside` these, their counts with the shares of sums and others."""
         sums = [_bounds(text) for text in self.sum or []]
         if len(dict(sums)) < len(sums):
             raise InvalidArgument("--sum names a column twice: give each column once.")
-        return {"sums": dict(sums) or None, "others": self.others}
+        return {
+            **beside,
+            "counts": self._counts(beside["counts"]),
+            "sums": dict(sums) or None,
+            "others": self.others,
+        }
+
+    def _counts(self, counts: Any) -> Any:
+        from dpsu.algorithms.holders import Counts
+
+        of_sums = given(sums_share=self.sums_share, sums_max_items=self.sums_max_items)
+        of_others = given(others_share=self.others_share)
+        for asked, option, there in ((of_sums, "--sum", self.sum), (of_others, "--others", self.others)):
+            if asked and not there:
+                raise InvalidArgument(f"--{min(asked).replace('_', '-')} needs {option}.")
+        if not of_sums and not of_others:
+            return counts
+        return replace(counts if isinstance(counts, Counts) else Counts(), **of_sums, **of_others)
 
 
 def _bounds(text: str) -> tuple[str, tuple[float, float]]:

@@ -81,8 +81,7 @@ def plan(
         made = dpsu.plan(
             **privacy.arguments(),
             **algorithm.arguments(),
-            **counts.arguments(),
-            **measures.arguments(),
+            **measures.arguments(counts.arguments()),
             **listed.arguments(),
             max_items=max_items,
             calibration=calibration.value,

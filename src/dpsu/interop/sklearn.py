@@ -43,6 +43,7 @@ CROSS_VALIDATION = (
     "a private vectorizer is fitted inside of cross-validation or a search. Every fit is a release of its own, and their "
     "budgets add up for a user who is in several training sets. Fit it once, outside, or give a ledger."
 )
+ADVICE = "idf_share=…, max_items=…"
 MODEL_SELECTION = "sklearn.model_selection"
 HARMLESS = {"min_df": 1, "max_df": 1.0, "max_features": None}
 
@@ -318,7 +319,7 @@ class PrivateTfidfVectorizer(_PrivateVocabulary, TfidfVectorizer):  # type: igno
 
     def fit(self, raw_documents: Iterable[str], y: Any = None, groups: Sequence[Any] | None = None) -> Self:
         """Learn vocabulary and idf privately; `groups` has the user of each document."""
-        terms = CountingTerms(share=self.idf_share, with_users=True)
+        terms = CountingTerms(share=self.idf_share, with_users=True, advice=ADVICE)
         result = self._run(DEFAULT, self._frame(raw_documents, groups), terms)
         assert result.counts is not None
         assert result.users is not None

@@ -11,14 +11,13 @@ from html import escape
 from importlib.resources import files
 from pathlib import Path
 from string import Template
-from typing import Any
 
-from dpsu.algorithms.holders import HALF_WIDTH
 from dpsu.outcome.statement import Statement
 from dpsu.outcome.write import write_text
 from dpsu.privacy.loss import chance_above
 from dpsu.report.curve import curve_section, plan_of
 from dpsu.report.facts import facts, item_in_words, parameters_in_words, user_in_words
+from dpsu.report.measures import half, limits_for_people, measured_of, measures_table
 from dpsu.report.numbers import counted
 from dpsu.report.tables import bullets, fact_rows, numbers_table, one_in, share
 
@@ -75,11 +74,7 @@ def _released(statement: Statement, released: int | None) -> str:
     told = [f"The file contains {number}item{'' if released == 1 else 's'} that many people share."]
     if statement.data:
         told.append(f"An item is {escape(item_in_words(statement.data))}.")
-    measured = _counts_of(statement)
-    if measured:
-        told.append(
-            f"Each item has a noisy number of the people who have it, within {_half(measured['sigma'])} in 95 % of cases."
-        )
+    told += _numbers(statement)
     candidates = statement.parameters.get("candidates")
     if isinstance(candidates, Mapping):
         told.append(
@@ -89,6 +84,22 @@ def _released(statement: Statement, released: int | None) -> str:
     told.append("Items that only a few people have are left out.")
     date = f" Released on {escape(statement.date)}." if statement.date else ""
     return f"<p>{' '.join(told)}{date}</p>"
+
+
+def _numbers(statement: Statement) -> list[str]:
+    """What the file says of every item, and of the items that are not in it."""
+    measured = measured_of(statement)
+    if not measured:
+        return []
+    told = [
+        f"Each item has a noisy number of the people who have it, within {half(measured['sigma'])} in 95 % of cases."
+    ]
+    sums = ", ".join(escape(str(each["column"])) for each in measured.get("sums", []))
+    if sums:
+        told.append(f"Each item also has noisy sums and means over these people of {sums}.")
+    if "others" in measured:
+        told.append("There are noisy numbers about all other items together, too.")
+    return told
 
 
 def _promise(statement: Statement) -> str:
@@ -104,47 +115,15 @@ def _promise(statement: Statement) -> str:
     )
 
 
-def _counts_of(statement: Statement) -> Mapping[str, Any] | None:
-    """What was measured beside the items, also in a tuned release."""
-    parameters: Any = statement.parameters
-    while isinstance(parameters, Mapping) and "tuning" in parameters:
-        tuning = parameters["tuning"]
-        parameters = tuning.get("release", {}).get("parameters") if isinstance(tuning, Mapping) else None
-    found = parameters.get("counts") if isinstance(parameters, Mapping) else None
-    return found if isinstance(found, Mapping) else None
-
-
 def _counts(statement: Statement) -> str:
     """The errors of counts, sums and others."""
-    measured = _counts_of(statement)
+    measured = measured_of(statement)
     if not measured:
         return ""
-    rows = [("people who have the item", f"± {_half(measured['sigma'])}")]
-    rows += [
-        (
-            f"sum of {escape(str(each['column']))}, {each['low']:g} to {each['high']:g} per person",
-            f"± {_half(each['sigma'])}",
-        )
-        for each in measured.get("sums", [])
-    ]
-    if "others" in measured:
-        rows.append(("people with an item that was not released", f"± {_half(measured['others']['sigma'])}"))
-    cut = measured.get("max_items")
-    limit = (
-        f"<p>A person counts in full for up to {counted(cut)} of those released. Items of people with more are "
-        "counted too low.</p>"
-        if cut
-        else ""
+    found = measures_table(measured) + limits_for_people(measured)
+    return (
+        f'<section aria-labelledby="counts"><h2 id="counts">How exact the numbers are</h2>{found}</section>'
     )
-    body = "".join(
-        f'<tr><th scope="row">{name}</th><td class="number">{error}</td></tr>' for name, error in rows
-    )
-    table = f"<table><caption>Error of the numbers, in 95 % of cases</caption><tbody>{body}</tbody></table>"
-    return f'<section aria-labelledby="counts"><h2 id="counts">How exact the numbers are</h2>{table}{limit}</section>'
-
-
-def _half(sigma: float) -> str:
-    return f"{math.ceil(HALF_WIDTH * sigma):,}" if HALF_WIDTH * sigma >= 10 else f"{HALF_WIDTH * sigma:.2g}"
 
 
 def _about(statement: Statement) -> str:
