@@ -1,6 +1,6 @@
 """`dpsu.ngrams`: words and n-grams in levels."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from dpsu.engines.choose import engine_for
 from dpsu.hints import known_arguments
 from dpsu.outcome.ledger import Ledger
 from dpsu.outcome.release import Release
+from dpsu.report.progress import Progress
 from dpsu.run import Terms, run
 from dpsu.sources.columns import ColumnNames
 from dpsu.sources.corpus import Tokenizer, UserPer
@@ -50,7 +51,7 @@ def ngrams(
     title: str | None = None,
     note: str | None = None,
     check_user: bool = True,
-    progress: Callable[[str], None] | None = None,
+    progress: Progress = None,
 ) -> Release:
     """Release words and n-grams of up to `longest` words, level by level, under one (epsilon, delta).
 

@@ -1,6 +1,6 @@
 """`dpsu.release`: the items that many users share."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -18,6 +18,7 @@ from dpsu.hints import known_arguments
 from dpsu.outcome.columns import require_free
 from dpsu.outcome.ledger import Ledger
 from dpsu.outcome.release import Release
+from dpsu.report.progress import Progress
 from dpsu.run import Terms, run
 from dpsu.sources.columns import ColumnNames
 from dpsu.sources.corpus import Tokenizer, UserPer
@@ -60,15 +61,15 @@ def release(
     period: str | None = None,
     unsafe: bool = False,
     engine: Literal["local", "spark"] | None = None,
-    progress: Callable[[str], None] | None = None,
+    progress: Progress = None,
 ) -> Release:
     """Release the items that many users share, (epsilon, delta)-differentially private for every user.
 
     `source` is a path or glob (Parquet, CSV, JSON lines), a frame with an Arrow interface, or {user: items}. `user` and
     `item` name its columns; several columns make a composite key. At most `max_items` items of one user count.
     `algorithm` is a name, which means its default options, or an object such as `dpsu.PolicyGaussian(alpha=2)`.
-    `unsafe=True` admits algorithms that are not private. `progress` is called with the name of each stage as it begins;
-    stages are public.
+    `unsafe=True` admits algorithms that are not private. `progress=True` shows a bar, in a terminal or a notebook; a
+    function is called with the name of each stage as it begins. Stages are public.
 
     `encoding`, `separator` and `sheet` say how files are laid out, where that is not in the byte order mark and the header.
     `query` reads a database: `source` is then its address, or a connection of ADBC or DuckDB (docs/files.md).

@@ -1,6 +1,6 @@
 """`dpsu.tune`: choose a setting privately, and release with it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from dpsu.hints import known_arguments
 from dpsu.outcome.columns import require_free
 from dpsu.outcome.ledger import Ledger
 from dpsu.outcome.release import Release
+from dpsu.report.progress import Progress
 from dpsu.run import Terms, run
 from dpsu.sources.columns import ColumnNames
 from dpsu.sources.corpus import Tokenizer, UserPer
@@ -77,7 +78,7 @@ def tune(
     title: str | None = None,
     note: str | None = None,
     check_user: bool = True,
-    progress: Callable[[str], None] | None = None,
+    progress: Progress = None,
 ) -> Tuned:
     """Choose among `settings` and release with the best, the whole (epsilon, delta)-private for every user.
 

@@ -241,11 +241,11 @@ class CountOptions:
         False
     )
     counts_share: Annotated[
-        float | None, typer.Option(help="Share of the budget for counts; default: 0.2. Implies --counts.")
+        float | None, typer.Option(help="Share of the budget for counts; default: 0.23. Implies --counts.")
     ] = None
     counts_max_items: Annotated[
         int | None,
-        typer.Option(help="Released items for which a user counts in full; default: 10. Implies --counts."),
+        typer.Option(help="Released items for which a user counts in full; default: 5. Implies --counts."),
     ] = None
 
     @property

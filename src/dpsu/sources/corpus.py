@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from dpsu.errors import InvalidArgument, SourceError, UnsupportedType
 from dpsu.hints import did_you_mean
+from dpsu.kernels.ngrams import join_words
 from dpsu.kernels.words import gather_words, rows_with, split_letters, split_rows
 from dpsu.randomness.digests import digest_bytes
 from dpsu.randomness.stream import Stream
@@ -208,12 +209,16 @@ def phrases(entries: pl.Series, rule: TextRule) -> pl.Series:
     Letters of several words are no item, because n-grams of letters do not cross words.
     """
     tokens = tokenise(entries, rule.tokenizer)
-    rows, one_row = runs_of(tokens), np.diff(tokens.texts) == 1
-    items = [
-        rule.joiner.join(own) if one and len(own) in rule.sizes else None
-        for own, one in zip(rows, one_row, strict=True)
-    ]
-    return pl.Series(items, dtype=pl.String)
+    first, rows_of_text = tokens.texts[:-1], np.diff(tokens.texts)
+    words = np.where(rows_of_text == 1, np.diff(tokens.rows[tokens.texts]), 0)
+    items = np.full(len(entries), None, dtype=object)
+    for size in rule.sizes:
+        chosen = np.flatnonzero(words == size)
+        places = (tokens.rows[first[chosen], None] + np.arange(size)).astype(np.uint32)
+        offsets, joined = join_words(places, tokens.starts, tokens.data, len(rule.joiner))
+        data, bounds = joined.tobytes(), offsets.tolist()
+        items[chosen] = [data[begin:end].decode() for begin, end in pairwise(bounds)]
+    return pl.Series(items.tolist(), dtype=pl.String)
 
 
 def _by_rule(text: pl.Series, rule: WordRule) -> Tokens:
