@@ -87,7 +87,9 @@ def state(promise: Promise, source: Source, terms: Terms, stream: Stream, salt: 
         proof=promise.proof,
         data=data,
         lists=lists,
-        rests_on=claims(data, lists, promise.policies),
+        rests_on=claims(
+            data, lists, promise.policies, promise.parameters.get("asked", {}).get("typical_items")
+        ),
         void=SEEDED if stream.seeded else None,
         date=today(),
         title=terms.title,

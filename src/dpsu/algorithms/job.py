@@ -107,7 +107,7 @@ class SingleJob(Job):
         """Leave listed items out, select, count, name."""
         tell("weighing and deciding")
         mechanism = self._mechanism.fitted(engine, sets, stream)
-        items = mechanism.select(engine, lists.leave_out(engine, sets, stream), stream)
+        items, found = mechanism.selected(engine, lists.leave_out(engine, sets, stream), stream)
         tell("decoding")
         names = lists.names(engine, sets, items, self._counting, stream)
         counting = self._counting
@@ -116,7 +116,8 @@ class SingleJob(Job):
             if counting is not None and counting.with_users
             else None
         )
-        return Chosen(names, users=users)
+        fields = {"parameters": {**self.promise.parameters, **found}} if found else {}
+        return Chosen(names, fields, users)
 
     def mechanism(self) -> Mechanism:
         """The mechanism itself."""

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpsu.algorithms.algorithm import Algorithm
-from dpsu.algorithms.catalogue import DEFAULT, find
+from dpsu.algorithms.catalogue import DEFAULT, find, hinted
 from dpsu.algorithms.holders import CountingTerms
 from dpsu.algorithms.job import SingleJob
 from dpsu.algorithms.mechanism import Mechanism
-from dpsu.algorithms.request import DEFAULT_MAX_ITEMS, Calibration, Request
+from dpsu.algorithms.request import Calibration, MaxItems, Request
 from dpsu.hints import known_arguments
 from dpsu.privacy.advice import warn_of_weak_privacy
 
@@ -138,8 +138,9 @@ def plan(
     *,
     epsilon: float,
     delta: float,
-    max_items: int = DEFAULT_MAX_ITEMS,
+    max_items: MaxItems = "auto",
     algorithm: str | Algorithm = DEFAULT,
+    typical_items: float | None = None,
     calibration: Calibration = "exact",
     counts: bool = False,
 ) -> Plan:
@@ -151,7 +152,7 @@ def plan(
     >>> dpsu.plan(epsilon=1, delta=1e-6, max_items=10).users_needed(chance=0.5, set_size=1)
     25
     """
-    chosen = find(algorithm)
-    request = Request(epsilon, delta, max_items, calibration)
+    chosen = hinted(find(algorithm), typical_items)
+    request = Request.asked(epsilon, delta, max_items, calibration)
     warn_of_weak_privacy(request.epsilon, request.delta, stacklevel=3)
     return Plan(chosen.name, SingleJob(chosen, request, CountingTerms() if counts else None).mechanism())

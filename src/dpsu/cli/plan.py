@@ -6,8 +6,9 @@ from dpsu.cli.options import (
     AsJson,
     CalibrationName,
     CalibrationOption,
-    MaxItems,
+    MaxItemsOrAuto,
     PrivacyOptions,
+    max_items_of,
 )
 from dpsu.cli.terminal import notes
 
@@ -15,7 +16,7 @@ from dpsu.cli.terminal import notes
 def plan(
     privacy: PrivacyOptions,
     algorithm: AlgorithmOptions,
-    max_items: MaxItems = 300,
+    max_items: MaxItemsOrAuto = "auto",
     calibration: CalibrationOption = CalibrationName.exact,
     as_json: AsJson = False,
 ) -> None:
@@ -24,7 +25,7 @@ def plan(
         made = dpsu.plan(
             **privacy.arguments(),
             **algorithm.arguments(),
-            max_items=max_items,
+            max_items=max_items_of(max_items),
             calibration=calibration.value,
         )
     print(made.to_json() if as_json else made)

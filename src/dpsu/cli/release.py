@@ -12,10 +12,11 @@ from dpsu.cli.options import (
     CalibrationOption,
     DataOptions,
     ListOptions,
-    MaxItems,
+    MaxItemsOrAuto,
     PrivacyOptions,
     RecordOptions,
     Unsafe,
+    max_items_of,
 )
 from dpsu.cli.outputs import OutputOptions
 from dpsu.cli.terminal import notes, stages
@@ -35,7 +36,7 @@ def release(
     algorithm: AlgorithmOptions,
     lists: ListOptions,
     record: RecordOptions,
-    max_items: MaxItems = 300,
+    max_items: MaxItemsOrAuto = "auto",
     calibration: CalibrationOption = CalibrationName.exact,
     unsafe: Unsafe = False,
     engine: Annotated[
@@ -54,7 +55,7 @@ def release(
             **algorithm.arguments(),
             **lists.arguments(),
             **record.arguments(),
-            max_items=max_items,
+            max_items=max_items_of(max_items),
             calibration=calibration.value,
             unsafe=unsafe,
             engine=engine.value,

@@ -7,7 +7,7 @@ shards below 0.
 """
 
 import pickle
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -18,7 +18,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from dpsu.engines.contract import Columns, Rule, Step, Walk
-from dpsu.engines.local import LocalEngine, Rows, longest_of
+from dpsu.engines.local import LocalEngine, Rows, longest_of, tallied
 from dpsu.randomness.stream import Purpose, Stream
 from dpsu.sets.keys import KeyEncoder
 from dpsu.sets.user_sets import UserSets, digest_order, places
@@ -207,6 +207,25 @@ def weigh_informed(own: pa.Table, mail: pa.Table, *, rule: Rule, cut: Cut | None
 def _weighed(part: int, rows: Rows, columns: Columns, rule: Rule, shards: int) -> Iterator[Letter]:
     given = LocalEngine(1).weigh([rows], columns, rule)
     return _to_shards(part, rows, shards, total=given["total"], held=given["held"])
+
+
+def restrict(own: pa.Table, mail: pa.Table) -> pa.Table:
+    """A part restricted to open items, after the shards have sent which are."""
+    ((part, rows),) = _parts_in(own)
+    (left,) = LocalEngine(1).restrict([rows], _read_mail(mail))
+    return pa.Table.from_batches([_letters([(part, SELF, _pack(replace(left, table=None)))])])
+
+
+def tally_part(batch: pa.RecordBatch, *, bins: Sequence[int]) -> Iterator[pa.RecordBatch]:
+    """The users of every part by the size of their sets; one place adds them up."""
+    for part, rows in _parts_in(batch):
+        yield _letters([(0, part, _pack(tallied(rows, bins)))])
+
+
+def add_tallies(table: pa.Table, *, noise: Callable[[Any], Any]) -> pa.Table:
+    """The noisy sum of all parts."""
+    users = noise(np.sum([users for _, _, users in _open(table)], axis=0))
+    return pa.table({"users": pa.array([users.tolist()], pa.list_(pa.int64()))})
 
 
 def count_users(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
