@@ -24,14 +24,14 @@ CANDIDATES = (10, 30, 100, 300)
 CLEAR = 4.0
 """How many standard deviations of its noise the number of all users must exceed."""
 
-SEEN = 3.0
+SEEN = 6.0
 """How many noise scales a bin must exceed to count."""
 
 COVERED = 0.98
 """The share of the users whose sets the cut should leave whole."""
 
 TURN, TURN_IN_PARTS = 4.2, 2.2
-"""The mean size up to which the ℓ1 family releases more than Focused Gaussian. Parts cost the ℓ1 family a sixth of its items."""
+"""The mean size up to which the ℓ1 family releases more than Focused Gaussian; parts cost it a sixth of its items."""
 
 FEW, LARGE_EPSILON = 2.5, 6.0
 """Below this mean size and from this epsilon on, raising all items evenly releases more than filling them in order."""

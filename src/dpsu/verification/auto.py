@@ -181,7 +181,7 @@ def _chosen(chosen: Fields, possible: set[tuple[str, int]], asked: Fields) -> Ch
 
 def choices(users: Sequence[int], scale: float, epsilon: float, parts: int) -> set[tuple[str, int]]:
     """What the rule chooses for a noisy histogram; both sides of a turning point if it is near."""
-    clear = [count if count > 3 * scale else 0 for count in users]
+    clear = [count if count > 6 * scale else 0 for count in users]
     if sum(users) < 4 * math.sqrt(2 * len(users)) * scale or not any(clear):
         return {(FOCUSED, CUTS[-1])}
     mean = sum(count * size for count, size in zip(clear, SIZES, strict=True)) / sum(clear)
