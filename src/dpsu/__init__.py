@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from dpsu.api.plan import Plan as Plan
     from dpsu.api.plan import plan as plan
     from dpsu.api.release import release as release
+    from dpsu.api.series import Series as Series
     from dpsu.api.tune import Tuned as Tuned
     from dpsu.api.tune import tune as tune
     from dpsu.errors import CuratorNote as CuratorNote
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from dpsu.outcome.ledger import Ledger as Ledger
     from dpsu.outcome.release import Release as Release
     from dpsu.outcome.statement import Statement as Statement
+    from dpsu.planning.shape import Shape as Shape
     from dpsu.policies.check import check_policy as check_policy
     from dpsu.privacy.budget import Budget as Budget
     from dpsu.verification.verify import verify as verify
@@ -61,11 +63,13 @@ _HOMES = {
     "dpsu.api.ngrams": ["ngrams"],
     "dpsu.api.plan": ["Plan", "plan"],
     "dpsu.api.release": ["release"],
+    "dpsu.api.series": ["Series"],
     "dpsu.api.tune": ["Tuned", "tune"],
     "dpsu.errors": ["CuratorNote", "DpsuError", "EmptyRelease", "WeakPrivacy"],
     "dpsu.outcome.ledger": ["Ledger"],
     "dpsu.outcome.release": ["Release"],
     "dpsu.outcome.statement": ["Statement"],
+    "dpsu.planning.shape": ["Shape"],
     "dpsu.policies.check": ["check_policy"],
     "dpsu.privacy.budget": ["Budget"],
     "dpsu.verification.verify": ["verify"],
@@ -77,7 +81,7 @@ _RENAMED = {"Focus": "FocusedGaussian"}
 
 __all__ = [  # noqa: RUF022
     "release", "ngrams", "plan", "compare", "tune", "list_algorithms", "check_policy", "verify",
-    "Release", "Statement", "Budget", "Ledger", "Plan", "Tuned",
+    "Release", "Statement", "Budget", "Ledger", "Plan", "Shape", "Series", "Tuned",
     "Auto", "CountLaplace", "CountGaussian", "WeightedLaplace", "WeightedGaussian", "PolicyLaplace", "PolicyGaussian",
     "PolicyGaussianL1", "Policy", "OrderedLaplace", "FocusedGaussian", "DpSips", "Mad", "Mad2r", "OptimalSingle",
     "KAnonymity",

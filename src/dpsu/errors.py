@@ -53,6 +53,10 @@ class LedgerError(DpsuError):
     """The ledger refuses a run that would exceed its cap, or cannot be used."""
 
 
+class SeriesError(DpsuError):
+    """A series refuses a period, or its state cannot be used."""
+
+
 class EmptyRelease(UserWarning):
     """Nothing was released; the message says how many users must share an item.
 

@@ -1,13 +1,15 @@
 """One run from a source to a release, shared by every function that spends privacy.
 
 1 fix the promise, 2 ask the ledger for room, 3 read the source into user sets, 4 record the spending, 5 select,
-6 complete the statement, 7 hand over the names of the released items. The engine is closed on every path.
+6 complete the statement and commit what the job keeps (the state of a series), 7 hand over the names of the released
+items. The engine is closed on every path.
 
 Errors and notes while reading go to the curator; nothing is recorded for them. The ledger counts a run before the mechanism
 looks at the data, so that every later exit is paid for: an output, a warning, an exception or an interrupt.
 """
 
 import os
+import re
 import warnings
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,12 +21,22 @@ from dpsu.engines.contract import Engine
 from dpsu.errors import CuratorNote, EmptyRelease, InvalidArgument
 from dpsu.outcome.ledger import Ledger, open_ledger
 from dpsu.outcome.release import Release, present
-from dpsu.outcome.statement import SEEDED, Statement, claims, today
+from dpsu.outcome.statement import (
+    NOT_ACROSS_PERIODS,
+    NOT_COVERED,
+    SEEDED,
+    Statement,
+    claims,
+    today,
+    unit_of,
+)
 from dpsu.privacy.advice import warn_of_weak_privacy
 from dpsu.randomness.stream import Stream, open_stream
 from dpsu.sources.source import Source
 
 LONGEST_NOTE = 2000
+
+PERIOD = re.compile(r"[0-9A-Za-z][0-9A-Za-z ._:/+-]{0,63}")
 
 
 @dataclass(frozen=True)
@@ -37,17 +49,23 @@ class Terms:
     note: str | None = None
     check_user: bool = True
     progress: Tell | None = None
+    period: str | None = None
 
     def __post_init__(self) -> None:
         for name in ("title", "note"):
             _require_text(name, getattr(self, name))
+        if self.period is not None and not (isinstance(self.period, str) and PERIOD.fullmatch(self.period)):
+            raise InvalidArgument(
+                "period must name a period of the data, such as '2026-01': a letter or digit, then at most 63 letters, "
+                "digits, spaces or ._:/+-"
+            )
 
 
 def run(job: Job, source: Source, engine: Engine, terms: Terms) -> Release:
     """Make one release."""
     tell = terms.progress or _tell_nobody
     warn_of_weak_privacy(job.promise.epsilon, job.promise.delta, stacklevel=4)
-    ledger, stream = open_ledger(terms.ledger), open_stream()
+    ledger, stream = open_ledger(terms.ledger), job.stream or open_stream()
     salt = os.urandom(16)
     statement = None if job.unsafe else state(job.promise, source, terms, stream, salt)
     if ledger:
@@ -62,13 +80,14 @@ def run(job: Job, source: Source, engine: Engine, terms: Terms) -> Release:
 
     if statement is not None:
         statement = replace(statement, **chosen.fields)
+    job.commit(statement, ledger, number)
     release = present(chosen.names, statement, job.unsafe)
     if ledger and statement:
         ledger.complete(number, statement)
         release.on_save = lambda path, digest: ledger.note_output(number, path, digest)
     release.notes, release.users, release.exclude_salt = notes, chosen.users, salt
     if len(release) == 0:
-        warnings.warn(_when_empty(job), EmptyRelease, stacklevel=4)
+        warnings.warn(job.when_empty(), EmptyRelease, stacklevel=4)
     return release
 
 
@@ -90,6 +109,8 @@ def state(promise: Promise, source: Source, terms: Terms, stream: Stream, salt: 
         rests_on=claims(
             data, lists, promise.policies, promise.parameters.get("asked", {}).get("typical_items")
         ),
+        unit=unit_of(promise.kind, terms.period),
+        not_covered=NOT_COVERED if terms.period is None else (*NOT_COVERED, NOT_ACROSS_PERIODS),
         void=SEEDED if stream.seeded else None,
         date=today(),
         title=terms.title,
@@ -104,12 +125,6 @@ def _curator_notes(sets: Any, source: Source, terms: Terms) -> tuple[str, ...]:
     for note in notes:
         warnings.warn(note, CuratorNote, stacklevel=5)
     return notes
-
-
-def _when_empty(job: Job) -> str:
-    from dpsu.api.plan import Plan
-
-    return Plan(job.promise.algorithm, job.mechanism()).when_empty()
 
 
 def _require_text(name: str, value: Any) -> None:

@@ -272,7 +272,7 @@ def test_other_algorithms_have_no_order_and_settings_cannot_have_one():
         dpsu.release(USERS, **PRIVACY, algorithm="ordered-laplace", order=["a"])
     with pytest.raises(InvalidArgument, match="OrderedLaplace"):
         dpsu.tune(USERS, **PRIVACY, settings=[{"algorithm": "ordered-laplace", "order": ["a"]}])
-    with pytest.raises(InvalidArgument, match="an order cannot be a setting"):
+    with pytest.raises(InvalidArgument, match="order"):
         dpsu.tune(USERS, **PRIVACY, settings=[{"algorithm": dpsu.OrderedLaplace(order=["a"])}])
 
 

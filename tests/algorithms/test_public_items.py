@@ -328,5 +328,5 @@ def test_counts_take_a_tenth_of_the_squared_mu() -> None:
 
 def test_an_item_column_called_holders_is_refused_with_counts() -> None:
     frame = pl.DataFrame({"user": range(400), "holders": ["x"] * 400})
-    with pytest.raises(InvalidArgument, match="rename it"):
+    with pytest.raises(InvalidArgument, match="holders"):
         dpsu.release(frame, user="user", item="holders", **PRIVACY, counts=True)

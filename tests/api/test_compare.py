@@ -104,6 +104,14 @@ def test_arguments_that_make_no_sense_are_refused(frame, wrong):
         dpsu.compare(frame, user="user", item="item", data_is_public=True, **PRIVACY, **wrong)
 
 
+@pytest.mark.parametrize("max_items", [1, 3])
+def test_all_private_algorithms_are_compared_by_default(max_items):
+    data = {n: ["tea"] for n in range(50)}
+    found = dpsu.compare(data, max_items=max_items, runs=1, data_is_public=True, **PRIVACY)
+    private = set(dpsu.list_algorithms().filter("private")["name"])
+    assert set(found["algorithm"]) == (private if max_items == 1 else private - {"optimal-single"})
+
+
 def test_an_option_is_given_to_no_algorithm_by_mistake():
     with pytest.raises(InvalidArgument, match="max_items=1"):
         dpsu.compare({}, algorithms=["optimal-single"], data_is_public=True, **PRIVACY)
@@ -147,6 +155,12 @@ def test_the_command_prints_json_and_draws(file, tmp_path):
         shown = run(*arguments(file), "--data-is-public", "--algorithm", "mad", "--json", "--plot", picture)
         assert [row["algorithm"] for row in json.loads(shown.stdout)] == ["mad"]
         assert picture.stat().st_size > 1000
+
+
+def test_without_a_file_the_bundled_data_is_compared_without_consent():
+    how = ["--epsilon", "3", "--delta", "1e-5", "--runs", "1", "--algorithm", "weighted-gaussian", "--json"]
+    assert json.loads(run(*how).stdout)[0]["items"] > 1000
+    assert isinstance(run(*how, "--user", "author").exception, InvalidArgument)
 
 
 def test_the_command_needs_public(file):

@@ -1,6 +1,7 @@
 """`dpsu plan` and `dpsu algorithms`."""
 
 import json
+from pathlib import Path
 
 from command import dpsu
 
@@ -15,3 +16,37 @@ def test_plan_and_algorithms() -> None:
     names = [entry["name"] for entry in json.loads(dpsu("algorithms", "--json").stdout)]
     assert "policy-gaussian" in names
     assert "policy-laplace" in dpsu("algorithms").stdout.decode()
+
+
+def test_plan_of_a_shape(tmp_path: Path) -> None:
+    page, chart = tmp_path / "plan.html", tmp_path / "plan.png"
+    how = ["plan", "--epsilon", "3", "--users", "2000", "--items-per-user", "2", "--json"]
+    ended = dpsu(*how, "--html", page, "--plot", chart)
+    fields = json.loads(ended.stdout)
+    assert fields["delta"] == 1 / 200_000
+    assert b"5e-06" in ended.stderr
+    outlook = fields["outlook"]
+    assert outlook["low"] <= outlook["items"] <= outlook["high"]
+    written = page.read_text()
+    assert f"{outlook['items']:,.0f} items" in written
+    assert "http" not in written.replace("http-equiv", "")
+    assert chart.stat().st_size > 1000
+
+
+def test_users_advise_a_delta() -> None:
+    ended = dpsu("plan", "--epsilon", "1", "--delta", "1e-4", "--users", "100000")
+    assert ended.returncode == 0
+    assert b"1e-07" in ended.stderr
+
+
+def test_plan_like_a_file_needs_consent_and_overwrites_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "pairs.csv"
+    file.write_text("user,item\n" + "".join(f"{n},tea\n" for n in range(100)))
+    how = ["plan", "--epsilon", "1", "--delta", "1e-5", "--like", file, "--user", "user", "--item", "item"]
+    assert b"--data-is-public" in dpsu(*how).stderr
+    assert b"--html" in dpsu(*how, "--data-is-public", "--html", file).stderr
+    assert json.loads(dpsu(*how, "--data-is-public", "--json").stdout)["outlook"]["items"] == 1
+
+
+def test_a_shape_needs_users_and_items() -> None:
+    assert b"--users" in dpsu("plan", "--epsilon", "1", "--delta", "1e-5", "--items-per-user", "3").stderr

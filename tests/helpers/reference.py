@@ -345,3 +345,60 @@ def optimal_single(epsilon: float, delta: float) -> list[mpmath.mpf]:
             closing = 1 - mpmath.exp(-epsilon) * (1 - chances[-1] - delta)
             chances.append(min(growing, closing, mpmath.mpf(1)))
         return chances
+
+
+# A series of periods. Items are named by number in all periods; `normals[r][item]` is the noise of round r.
+
+
+def series(
+    periods: Sequence[Sets],
+    normals: Sequence[dict[int, float]],
+    boundary: Any,
+    focus: Any,
+    back_fill: bool = True,
+    newcomers_at_focus: bool = True,
+    noise_while_unheld: bool = True,
+) -> tuple[dict[int, int], list[set[int]]]:
+    """The noisy totals, in cells, of all items that exist, and the items released in each period.
+
+    A period that is None does not take place. The three switches are mistakes that break privacy, for controls.
+    """
+    cell = Fraction(boundary.sigma) / 2**16
+    total: dict[int, int] = {}
+    released: list[set[int]] = []
+    took_place: list[int] = []
+
+    def noise(r: int, item: int, given: int) -> int:
+        value = Fraction(boundary.shares[r]) * given / ONE + Fraction(boundary.scales[r] * normals[r][item])
+        return math.floor(value / cell + Fraction(1, 2))
+
+    for number, sets in enumerate(periods):
+        released.append(set())
+        if sets is None:
+            continue
+        out = set().union(*released)
+        rows = [[item for item in own if item not in out] for own in sets]
+        newcomers = {item for own in rows for item in own} - total.keys()
+        for item in newcomers:
+            total[item] = sum(noise(r, item, 0) for r in took_place) if back_fill else 0
+        held = {item for own in rows for item in own}
+        first = number * focus.rounds
+        for r in range(first, first + focus.rounds):
+            rows = [[item for item in own if item not in released[-1]] for own in rows]
+            if r == 0 or sum(boundary.shares[:r]) < focus.warmup:
+                priority = dict.fromkeys(total, 1.0)
+            else:
+                priority = {
+                    item: _focus(float(total[item] * cell), r - 1, boundary, focus)
+                    if newcomers_at_focus or r > first or item not in newcomers
+                    else 1.0
+                    for item in total
+                }
+            given = proportional(rows, priority, boundary.caps)
+            for item in total.keys() - out - released[-1]:
+                if noise_while_unheld or item in held:
+                    total[item] += noise(r, item, given.get(item, 0))
+                if total[item] - Fraction(r + 1, 2) > Fraction(boundary.thresholds[r]) / cell:
+                    released[-1].add(item)
+            took_place.append(r)
+    return total, released

@@ -96,13 +96,13 @@ def test_pipelines_clone_and_routing(kind: type) -> None:
 @pytest.mark.parametrize("kind", BOTH)
 @pytest.mark.parametrize("leak", [{"min_df": 2}, {"max_df": 0.5}, {"max_features": 10}])
 def test_what_would_leak_is_refused(kind: type, leak: dict[str, float]) -> None:
-    with pytest.raises(InvalidArgument, match="exact counts"):
+    with pytest.raises(InvalidArgument, match="|".join(leak)):
         kind(**PRIVACY, **leak).fit(DOCUMENTS, groups=GROUPS)
 
 
 @pytest.mark.parametrize("kind", BOTH)
 def test_who_wrote_what_must_be_said(kind: type) -> None:
-    with pytest.raises(InvalidArgument, match="who wrote"):
+    with pytest.raises(InvalidArgument, match="groups"):
         kind(**PRIVACY).fit(DOCUMENTS)
     with pytest.raises(InvalidArgument, match="groups"):
         kind(**PRIVACY).fit(DOCUMENTS, groups=[1])

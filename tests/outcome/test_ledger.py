@@ -82,9 +82,9 @@ def test_levels_of_ngrams_are_recorded_as_one_release(tmp_path: Path) -> None:
 
 def test_what_promises_nothing_is_not_recorded(tmp_path: Path) -> None:
     ledger = dpsu.Ledger.create(tmp_path / "spent.db", epsilon=2.0, delta=2e-6)
-    with dpsu.testing.seeded(1), pytest.raises(InvalidArgument, match="promise something"):
+    with dpsu.testing.seeded(1), pytest.raises(InvalidArgument):
         dpsu.release(DATA, epsilon=1.0, delta=1e-6, ledger=ledger)
-    with pytest.raises(InvalidArgument, match="promise something"):
+    with pytest.raises(InvalidArgument):
         dpsu.release(DATA, epsilon=1.0, delta=1e-6, algorithm="k-anonymity", unsafe=True, ledger=ledger)
     assert ledger.entries() == []
 
@@ -205,7 +205,7 @@ def test_what_others_spent_is_recorded(tmp_path: Path) -> None:
     for wrong in ((0.0, 1e-6), (1.0, 1.0), (math.nan, 0.0), (1.0, -1e-9), (True, 0.0)):
         with pytest.raises(InvalidArgument, match=r"epsilon|delta"):
             ledger.record_spending(*wrong, "p")
-    with pytest.raises(InvalidArgument, match="say what"):
+    with pytest.raises(InvalidArgument, match="purpose"):
         ledger.record_spending(1.0, 0.0, " ")
 
 

@@ -16,6 +16,8 @@ from dpsu.randomness.stream import Stream
 
 if TYPE_CHECKING:
     from dpsu.algorithms.public_items import Listed
+    from dpsu.outcome.ledger import Ledger
+    from dpsu.outcome.statement import Statement
     from dpsu.sources.source import Source
 
 Tell = Callable[[str], None]
@@ -65,6 +67,9 @@ class Job(ABC):
 
     promise: Promise
 
+    stream: Stream | None = None
+    """The randomness to continue with; None draws a fresh key, as every run but a series does."""
+
     def read(self, engine: Engine, source: "Source", lists: "Listed", stream: Stream) -> Any:
         """The user sets that `select` works on; lists that do not fit the data are refused here."""
         sets = engine.read(source, stream)
@@ -78,6 +83,16 @@ class Job(ABC):
     @abstractmethod
     def mechanism(self) -> Mechanism:
         """The mechanism whose thresholds explain an empty release."""
+
+    def commit(self, statement: "Statement | None", ledger: "Ledger | None", number: int) -> None:
+        """Make the run final, before anything leaves: a series writes its state. Others have nothing to write."""
+        return
+
+    def when_empty(self) -> str:
+        """The message for a release without items."""
+        from dpsu.api.plan import Plan
+
+        return Plan(self.promise.algorithm, self.mechanism()).when_empty()
 
     @property
     def unsafe(self) -> str | None:

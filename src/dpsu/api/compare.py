@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from dpsu.algorithms.algorithm import Algorithm
-from dpsu.algorithms.catalogue import find_private
+from dpsu.algorithms.catalogue import CATALOGUE, find_private
 from dpsu.algorithms.mechanism import Mechanism
 from dpsu.algorithms.request import DEFAULT_MAX_ITEMS, Calibration, Request
 from dpsu.engines.choose import engine_for
@@ -21,16 +21,6 @@ from dpsu.sources.columns import ColumnNames
 from dpsu.sources.corpus import Tokenizer, UserPer
 from dpsu.sources.source import Source
 
-DEFAULT_ALGORITHMS = (
-    "count-gaussian",
-    "weighted-gaussian",
-    "mad",
-    "mad2r",
-    "dp-sips",
-    "policy-gaussian",
-    "focused-gaussian",
-)
-
 NOT_PUBLIC = (
     "a comparison spends privacy once per run and shows exact figures, so it is for public or synthetic data only. "
     "If yours is, pass data_is_public=True (--data-is-public); for other data, `dpsu plan` compares what algorithms promise."
@@ -42,7 +32,7 @@ NO_LIMIT = np.iinfo(np.int32).max
 
 @known_arguments(public="It is called data_is_public now.", algorithm="Give a list: algorithms=[…].")
 def compare(
-    source: Any,
+    source: Any = None,
     *,
     epsilon: float,
     delta: float,
@@ -52,7 +42,7 @@ def compare(
     ngrams: int | Sequence[int] = 1,
     tokenizer: Tokenizer = "words",
     user_per: UserPer | None = None,
-    algorithms: Sequence[str | Algorithm] = DEFAULT_ALGORITHMS,
+    algorithms: Sequence[str | Algorithm] | None = None,
     runs: int = 3,
     max_items: int = DEFAULT_MAX_ITEMS,
     calibration: Calibration = "exact",
@@ -64,7 +54,10 @@ def compare(
 ) -> pl.DataFrame:
     """Run every algorithm several times on the same data and count what it releases; most items first.
 
-    Only for data that is public or synthetic: you say so with `data_is_public=True`. The frame has a row per algorithm: the
+    All private algorithms by default; `optimal-single` only with `max_items=1`, which it requires.
+
+    Only for data that is public or synthetic: you say so with `data_is_public=True`. Without a source it uses the words
+    of the bundled arXiv titles, which are public. The frame has a row per algorithm: the
     mean, the standard deviation, the smallest and the largest number of items over all runs, the mean seconds of a run
     without reading, and the ceiling, which no private algorithm exceeds on average, for any max_items. The other arguments
     are those of `release`.
@@ -75,6 +68,12 @@ def compare(
     >>> frame["items"].to_list()
     [2.0]
     """
+    if source is None:
+        if user is not None or item is not None or text is not None:
+            raise InvalidArgument("user, item and text describe the columns of a source: give one.")
+        from dpsu.datasets import load
+
+        source, user, text, data_is_public = load("arxiv_titles_small"), "author", "text", True
     if not data_is_public:
         raise NotPrivate(NOT_PUBLIC)
     if isinstance(runs, bool) or not isinstance(runs, int) or runs < 1:
@@ -92,7 +91,7 @@ def compare(
         format=format,
     )
     request = Request(epsilon, delta, max_items, calibration)
-    mechanisms = [(each, each.calibrate(request)) for each in _chosen(algorithms, unsafe)]
+    mechanisms = [(each, each.calibrate(request)) for each in _chosen(algorithms, unsafe, max_items)]
     with engine_for(source, "local") as engine:
         tell("reading")
         # Digests under one key and the noise of every run under another: they only say which draw belongs to which item.
@@ -120,7 +119,10 @@ def ceiling(engine: Engine, sets: Any, epsilon: float, delta: float) -> float:
     return float(chances[np.minimum(items["total"], len(chances) - 1)].sum())
 
 
-def _chosen(algorithms: Sequence[str | Algorithm], unsafe: bool) -> list[Algorithm]:
+def _chosen(algorithms: Sequence[str | Algorithm] | None, unsafe: bool, max_items: int) -> list[Algorithm]:
+    if algorithms is None:
+        private = [name for name, kind in CATALOGUE.items() if kind.private]
+        algorithms = [name for name in private if name != "optimal-single" or max_items == 1]
     if isinstance(algorithms, str) or not algorithms:
         raise InvalidArgument("algorithms must be a list of names, such as ['weighted-gaussian', 'dp-sips'].")
     return [find_private(name, unsafe) for name in algorithms]

@@ -1,8 +1,9 @@
-"""Plans: what a release will do, before any data is read."""
+"""Plans: what a release will do, before private data is read."""
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,21 +14,36 @@ from dpsu.algorithms.holders import CountingTerms
 from dpsu.algorithms.job import SingleJob
 from dpsu.algorithms.mechanism import Mechanism
 from dpsu.algorithms.request import Calibration, MaxItems, Request
+from dpsu.errors import DpsuError, InvalidArgument, NotPrivate
 from dpsu.hints import known_arguments
 from dpsu.privacy.advice import warn_of_weak_privacy
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from dpsu.planning.shape import Shape
+    from dpsu.planning.simulate import Outlook
+    from dpsu.sources.columns import ColumnNames
+
 SET_SIZES = (1, 3, 10, 30, 100, 300)
 LIMIT = 2**40
+
+LIMITS = (1, 3, 10, 30, 100, 300, 1000)
+"""Values of max_items that a simulation compares."""
+
+NOT_PUBLIC = (
+    "a plan like a file shows exact figures about it, so the file must be public or synthetic. If yours is, pass "
+    "data_is_public=True (--data-is-public); for other data describe its shape: shape=dpsu.Shape(…)."
+)
 
 
 @dataclass(frozen=True, repr=False)
 class Plan:
-    """Noise, thresholds, and how many users must share an item, for one algorithm and one (epsilon, delta).
+    """Noise, thresholds, and what to expect of one algorithm at one (epsilon, delta).
 
-    A plan depends on the request only, so all of it is public.
+    A plan depends on the request, the shape and public data only, so all of it is public. `outlook` is what a simulation
+    found; None without a shape. `chance` and `users_needed` are the worst case: holders who share *all* their items, so that
+    these compete. Real holders share a few of their items, and an item then often needs half as many.
 
     >>> import dpsu
     >>> plan = dpsu.plan(epsilon=1, delta=1e-6, algorithm="weighted-gaussian")
@@ -37,6 +53,7 @@ class Plan:
 
     algorithm: str
     mechanism: Mechanism
+    outlook: "Outlook | None" = None
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -44,13 +61,13 @@ class Plan:
         return self.mechanism.parameters()
 
     def chance(self, users: int | Sequence[int], set_size: int = 1) -> Any:
-        """The chance that an item is released if `users` hold it and each of them holds `set_size` items alike."""
+        """The worst case: the chance of an item if all of `users` hold it, and the same `set_size` items in total."""
         holders = np.atleast_1d(np.asarray(users, np.int64))
         chances = self.mechanism.chance(holders, set_size)
         return float(chances[0]) if np.ndim(users) == 0 else chances
 
     def users_needed(self, chance: float = 0.5, set_size: int = 1) -> int | None:
-        """The fewest users that give an item this chance; None if no number does."""
+        """The fewest users that give an item this chance in the worst case, as for `chance`; None if no number does."""
         enough = 1
         while self.chance(enough, set_size) < chance:
             enough *= 2
@@ -66,7 +83,7 @@ class Plan:
         return enough
 
     def table(self, set_sizes: Sequence[int] | None = None) -> "pl.DataFrame":
-        """The chance of release by number of holders (rows) and size of their sets (columns)."""
+        """The chance in the worst case, by number of holders (rows) and size of their sets (columns)."""
         import polars as pl
 
         users, chances = self.chances(set_sizes)
@@ -99,7 +116,20 @@ class Plan:
             "parameters": self.parameters,
             "users_for_even_odds": {str(size): self.users_needed(set_size=size) for size in self.set_sizes()},
             "chance": self._rows(),
+            "outlook": self.outlook.to_dict() if self.outlook else None,
         }
+
+    def plot(self, path: str | Path | None = None) -> Any:
+        """A figure of what to expect (matplotlib, the extra `plot`), also saved to `path` if one is given."""
+        from dpsu.report.charts import plan_chart
+
+        return plan_chart(self, path)
+
+    def to_html(self) -> str:
+        """A page of what to expect: one file that needs no network and runs no script."""
+        from dpsu.report.plan_page import plan_page
+
+        return plan_page(self)
 
     def to_json(self) -> str:
         """The plan as JSON."""
@@ -143,16 +173,65 @@ def plan(
     typical_items: float | None = None,
     calibration: Calibration = "exact",
     counts: bool = False,
+    shape: "Shape | None" = None,
+    like: Any = None,
+    user: "ColumnNames | None" = None,
+    item: "ColumnNames | None" = None,
+    text: str | bool | None = None,
+    data_is_public: bool = False,
 ) -> Plan:
-    """Noise, threshold and the number of users that must share an item, before any data is read.
+    """What to expect of a release, before private data is read.
 
     Takes the arguments of `release` that do not describe data. With `counts=True` the counts take their share of the budget.
+    With a `shape` the release is simulated on synthetic data of that shape. With `like`, a file or frame, it is simulated on
+    that data, which must be public: you say so with `data_is_public=True`. The simulation says how many items to expect, how
+    many holders an item needs, and what `max_items` does (docs/planning.md).
 
     >>> import dpsu
     >>> dpsu.plan(epsilon=1, delta=1e-6, max_items=10).users_needed(chance=0.5, set_size=1)
     25
+    >>> shape = dpsu.Shape(users=2000, items_per_user=2)
+    >>> outlook = dpsu.plan(epsilon=1, delta=1e-6, algorithm="ordered-laplace", shape=shape).outlook
+    >>> outlook.low <= outlook.items <= outlook.high
+    True
     """
     chosen = hinted(find(algorithm), typical_items)
     request = Request.asked(epsilon, delta, max_items, calibration)
+    if shape is not None and like is not None:
+        raise InvalidArgument("shape and like exclude each other: give one of them.")
+    if like is not None and not data_is_public:
+        raise NotPrivate(NOT_PUBLIC)
+    if like is None and (user is not None or item is not None or text is not None):
+        raise InvalidArgument(
+            "user, item and text describe the columns of like=; without it a plan reads no data."
+        )
     warn_of_weak_privacy(request.epsilon, request.delta, stacklevel=3)
-    return Plan(chosen.name, SingleJob(chosen, request, CountingTerms() if counts else None).mechanism())
+    counting = CountingTerms() if counts else None
+    made = Plan(chosen.name, SingleJob(chosen, request, counting).mechanism())
+    if shape is None and like is None:
+        return made
+
+    from dpsu.planning.simulate import simulate_like, simulate_shape
+
+    others = _with_limits(chosen, request, counting)
+    if shape is not None:
+        worst = made.users_needed(set_size=round(shape.items_per_user)) or 1
+        return replace(made, outlook=simulate_shape(shape, made.mechanism, others, worst))
+
+    from dpsu.sources.source import Source
+
+    source = Source.of(like, user=user, item=item, text=text)
+    return replace(made, outlook=simulate_like(source, made.mechanism, others))
+
+
+def _with_limits(
+    algorithm: Algorithm, request: Request, counting: CountingTerms | None
+) -> dict[int, Mechanism]:
+    """The mechanisms with other values of max_items, those that the algorithm takes."""
+    found = {}
+    for limit in LIMITS:
+        try:
+            found[limit] = SingleJob(algorithm, replace(request, max_items=limit), counting).mechanism()
+        except DpsuError:  # optimal-single takes 1 only
+            continue
+    return found

@@ -46,6 +46,7 @@ def release(
     title: str | None = None,
     note: str | None = None,
     check_user: bool = True,
+    period: str | None = None,
     unsafe: bool = False,
     engine: Literal["local", "spark"] | None = None,
     progress: Callable[[str], None] | None = None,
@@ -71,6 +72,9 @@ def release(
     into the statement. `check_user=False` silences notes about user columns that do not look like users; these notes are
     for the curator only.
 
+    `period` names the period that the data is from, such as "2026-01", and makes the promise one about a user's data in
+    that period alone: a ledger adds up period by period (docs/series.md). `dpsu.Series` protects all periods together.
+
     >>> import dpsu
     >>> baskets = {f"user {n}": ["bread", "milk", f"secret {n}"] for n in range(1000)}
     >>> dpsu.release(baskets, epsilon=1, delta=1e-6).items
@@ -94,4 +98,4 @@ def release(
         raise InvalidArgument("public_items, exclude and counts are for the local engine.")
     request = Request.asked(epsilon, delta, max_items, calibration)
     job = SingleJob(chosen, request, CountingTerms() if counts else None)
-    return run(job, described, where, Terms(ledger, lists, title, note, check_user, progress))
+    return run(job, described, where, Terms(ledger, lists, title, note, check_user, progress, period))

@@ -17,6 +17,7 @@ from dpsu.cli.options import spelled_out
 from dpsu.cli.plan import plan
 from dpsu.cli.release import release
 from dpsu.cli.report import report
+from dpsu.cli.series import series_app
 from dpsu.cli.terminal import say
 from dpsu.cli.tune import tune
 from dpsu.cli.verify import verify
@@ -45,6 +46,7 @@ COMMANDS: tuple[Callable[..., None], ...] = (
 for command in COMMANDS:
     app.command(command.__name__.replace("_", "-"))(spelled_out(command))
 app.add_typer(ledger_app)
+app.add_typer(series_app)
 
 
 def _show_version(wanted: bool) -> None:

@@ -11,8 +11,8 @@ from dpsu.cli.options import (
     AsJson,
     CalibrationName,
     CalibrationOption,
-    DataOptions,
     MaxItems,
+    OptionalDataOptions,
     PrivacyOptions,
     Unsafe,
     given,
@@ -24,7 +24,7 @@ ONLY_PUBLIC = "every run spent a privacy of its own: these figures are fit for p
 
 
 def compare(
-    data: DataOptions,
+    data: OptionalDataOptions,
     privacy: PrivacyOptions,
     algorithm: Annotated[
         list[str] | None, typer.Option(help="Algorithm to compare, see `dpsu algorithms`; repeat it.")
@@ -45,7 +45,7 @@ def compare(
         from dpsu.report.charts import check_chart, compare_chart
 
         check_chart(plot)
-        require_apart({"--plot": plot}, data.files)
+        require_apart({"--plot": plot}, data.files or [])
     with stages(as_json) as progress:
         frame = dpsu.compare(
             **data.arguments(),

@@ -112,7 +112,7 @@ class TextOptions:
     def arguments(self) -> dict[str, Any]:
         """The arguments of the Python functions that describe data."""
         return {
-            "source": self.files if len(self.files) > 1 else self.files[0],
+            "source": self.files[0] if self.files and len(self.files) == 1 else self.files,
             "user": _columns(self.user),
             "text": self.text,
             "tokenizer": self.tokenizer,
@@ -134,6 +134,20 @@ class DataOptions(TextOptions):
     def arguments(self) -> dict[str, Any]:
         """The arguments of the Python functions that describe data."""
         return {**super().arguments(), "item": _columns(self.item), "ngrams": _sizes(self.ngrams)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class OptionalDataOptions(DataOptions):
+    """The data, or nothing for the bundled data."""
+
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(help="Files, as for `dpsu release`; default: the words of bundled arXiv titles."),
+    ] = None  # type: ignore[assignment]
+
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of the Python functions that describe data."""
+        return super().arguments() if self.files else {**super().arguments(), "source": None}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -39,6 +39,10 @@ def release(
     max_items: MaxItemsOrAuto = "auto",
     calibration: CalibrationOption = CalibrationName.exact,
     unsafe: Unsafe = False,
+    period: Annotated[
+        str | None,
+        typer.Option(help="Period of the data, such as 2026-01: the promise is about a user in it alone."),
+    ] = None,
     engine: Annotated[
         EngineName, typer.Option(help="This machine, or Spark: a local session or the one of spark-submit.")
     ] = EngineName.local,
@@ -58,6 +62,7 @@ def release(
             max_items=max_items_of(max_items),
             calibration=calibration.value,
             unsafe=unsafe,
+            period=period,
             engine=engine.value,
             progress=progress,
         )

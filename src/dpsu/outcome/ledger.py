@@ -8,6 +8,7 @@ detected, but whoever can write the file can also write a new one (docs/statemen
 import hashlib
 import json
 import math
+import re
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -29,6 +30,9 @@ MARGIN = 1 + 1e-12
 
 LONGEST_PURPOSE = 2000
 
+OF_PERIOD = re.compile(r"one user in period (.+), added or removed")
+"""The unit of a promise about one period alone."""
+
 TABLES = """
 CREATE TABLE cap (form INTEGER NOT NULL, epsilon REAL NOT NULL, delta REAL NOT NULL);
 CREATE TABLE releases (number INTEGER PRIMARY KEY, at TEXT NOT NULL, statement TEXT NOT NULL, chain TEXT NOT NULL);
@@ -45,7 +49,8 @@ class Entry:
     """One recorded spending.
 
     `statement` is None for another tool's spending and for a run that did not finish, which counts all the same. `output` is
-    the name of the file that was saved.
+    the name of the file that was saved. `period` is the period that the promise is about, if it is not about all. `series`
+    is the series that the entry pays for, and `periods` its periods so far, each with the seal of the state after it.
     """
 
     number: int
@@ -56,6 +61,9 @@ class Entry:
     purpose: str | None = None
     statement: Statement | None = None
     output: str | None = None
+    period: str | None = None
+    series: str | None = None
+    periods: tuple[tuple[int, str], ...] = ()
 
 
 Spending = Entry | Statement
@@ -144,6 +152,21 @@ class Ledger:
         self.complete(number, statement)
         return number
 
+    def note_period(self, number: int, period: int, seal: str) -> None:
+        """Add a period of a series, with the seal of the state after it; refuse one that another copy has done."""
+        with self._writing() as connection:
+            before = self._contents(connection)
+            known = before.entries[number - 1].periods
+            if (period, seal) in known:
+                return
+            if known and period <= known[-1][0]:
+                raise LedgerError(
+                    f"the ledger {self.path} has period {period} of this series already, from another copy of its state."
+                )
+            self._append(
+                connection, {"record": "period", "of": number, "period": period, "seal": seal}, before
+            )
+
     def record_spending(self, epsilon: float, delta: float, purpose: str) -> int:
         """Record what another tool spent over the same users, and give its number."""
         if not (_is_number(epsilon) and epsilon > 0 and _is_number(delta) and 0 <= delta < 1):
@@ -157,8 +180,24 @@ class Ledger:
     def reserve(self, statement: Statement | None, purpose: str | None = None) -> int:
         """Record what a run is about to spend, before it looks at the data; refuse it if it would pass the cap."""
         promised = _require_promise(statement)
-        purpose = purpose or promised.title
-        return self._spend(Entry(0, "", promised.epsilon, promised.delta, promised.budget, purpose))
+        counted = self.entry_of(promised)
+        if counted is not None:
+            return counted.number
+        return self._spend(_entry_of(promised, purpose or promised.title))
+
+    def entry_of(self, statement: Statement) -> Entry | None:
+        """The entry that counts this statement already: a series is one promise, whichever of its periods came first."""
+        series = _series_of(statement)
+        for entry in self.entries() if series else ():
+            if entry.series == series:
+                if (entry.epsilon, entry.delta, entry.budget) != (
+                    statement.epsilon,
+                    statement.delta,
+                    statement.budget,
+                ):
+                    raise LedgerError("the ledger has another promise under the name of this series.")
+                return entry
+        return None
 
     def complete(self, number: int, statement: Statement) -> None:
         """Add the statement of a run that was reserved under this number."""
@@ -172,7 +211,9 @@ class Ledger:
 
     def require_room(self, statement: Statement | None) -> None:
         """Refuse now, before the work, what `reserve` would refuse."""
-        self._require_room(self.entries(), _require_promise(statement))
+        promised = _require_promise(statement)
+        if self.entry_of(promised) is None:
+            self._require_room(self.entries(), _entry_of(promised, None))
 
     def entries(self) -> list[Entry]:
         """All that was spent, in the order in which it was recorded."""
@@ -180,12 +221,17 @@ class Ledger:
             return self._contents(connection).entries
 
     def epsilon(self, delta: float | None = None) -> float:
-        """The smallest epsilon of all entries together at this delta, or at the cap's; infinite if there is none."""
-        return total_epsilon(self.entries(), self.cap.delta if delta is None else delta)
+        """The smallest epsilon of all entries together at this delta, or at the cap's; infinite if there is none.
+
+        Promises about single periods add up period by period; the largest sum counts.
+        """
+        at = self.cap.delta if delta is None else delta
+        return max(total_epsilon(spent, at) for spent in by_period(self.entries()).values())
 
     def delta(self, epsilon: float | None = None) -> float:
-        """The delta of all entries together at this epsilon, or at the cap's."""
-        return total_delta(self.entries(), self.cap.epsilon if epsilon is None else epsilon)
+        """The delta of all entries together at this epsilon, or at the cap's; the largest of all periods."""
+        at = self.cap.epsilon if epsilon is None else epsilon
+        return max(total_delta(spent, at) for spent in by_period(self.entries()).values())
 
     def left(self) -> float:
         """The cap's epsilon minus the epsilon that is spent, both at the cap's delta."""
@@ -203,6 +249,8 @@ class Ledger:
             "delta": entry.delta,
             "budget": vars(entry.budget) if entry.budget else None,
             "purpose": entry.purpose,
+            **({"period": entry.period} if entry.period else {}),
+            **({"series": entry.series} if entry.series else {}),
         }
         with self._writing() as connection:
             before = self._contents(connection)
@@ -220,12 +268,14 @@ class Ledger:
         for place, each in enumerate(records, before.rows + 1):
             chain = _insert(connection, place, each, chain)
 
-    def _require_room(self, before: Sequence[Spending], spending: Spending) -> None:
+    def _require_room(self, before: Sequence[Entry], spending: Entry) -> None:
         cap = self.cap
-        if total_delta([*before, spending], cap.epsilon) > cap.delta:
+        together = by_period([*before, spending]).values()
+        if max(total_delta(spent, cap.epsilon) for spent in together) > cap.delta:
+            spent_so_far = max(total_epsilon(spent, cap.delta) for spent in by_period(before).values())
             raise LedgerError(
                 f"this release would pass the cap of {self.path}: epsilon {cap.epsilon:g}, delta {cap.delta:g}, of which "
-                f"epsilon {total_epsilon(before, cap.delta):.4g} is spent. Nothing was released; choose a smaller epsilon."
+                f"epsilon {spent_so_far:.4g} is spent. Nothing was released; choose a smaller epsilon."
             )
 
     def _write_tables(self, cap: Cap) -> None:
@@ -291,7 +341,16 @@ def _add(found: _Contents, at: str, record: dict[str, Any]) -> None:
         found.cap = record["epsilon"], record["delta"]
     elif kind == "spending":
         budget = Budget(**record["budget"]) if record["budget"] else None
-        found.entries.append(Entry(number, at, record["epsilon"], record["delta"], budget, record["purpose"]))
+        of = {name: record[name] for name in ("period", "series") if name in record}
+        found.entries.append(
+            Entry(number, at, record["epsilon"], record["delta"], budget, record["purpose"], **of)
+        )
+    elif kind == "period":
+        place = record["of"] - 1
+        known = found.entries[place].periods
+        found.entries[place] = replace(
+            found.entries[place], periods=(*known, (record["period"], record["seal"]))
+        )
     elif kind in ("statement", "output"):
         place = record["of"] - 1
         added = (
@@ -307,6 +366,32 @@ def _add(found: _Contents, at: str, record: dict[str, Any]) -> None:
 def open_ledger(ledger: Ledger | str | Path | None) -> Ledger | None:
     """The ledger that the caller means, by itself or by its path."""
     return ledger if ledger is None or isinstance(ledger, Ledger) else Ledger.open(ledger)
+
+
+def by_period(entries: Sequence[Entry]) -> dict[str | None, list[Entry]]:
+    """The entries that add up for each period: its own, and those about all periods. None stands for any other period."""
+    return {
+        period: [entry for entry in entries if entry.period in (None, period)]
+        for period in (None, *sorted({entry.period for entry in entries if entry.period}))
+    }
+
+
+def _entry_of(statement: Statement, purpose: str | None) -> Entry:
+    found = OF_PERIOD.fullmatch(statement.unit)
+    return Entry(
+        0,
+        "",
+        statement.epsilon,
+        statement.delta,
+        statement.budget,
+        purpose,
+        period=found[1] if found else None,
+        series=_series_of(statement),
+    )
+
+
+def _series_of(statement: Statement) -> str | None:
+    return statement.parameters.get("series") if statement.kind == "series" else None
 
 
 def total_delta(spent: Sequence[Spending], epsilon: float) -> float:

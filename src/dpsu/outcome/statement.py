@@ -34,8 +34,14 @@ NOT_COVERED = (
 
 SEEDED = "the randomness was seeded for a test, so nothing is promised"
 
-Kind = Literal["single", "levels", "tuned"]
-"""One mechanism; one mechanism per level of n-grams; or one whose setting was chosen among trials."""
+UNIT_OF_SERIES = "one user, added or removed, in all periods together"
+
+NOT_ACROSS_PERIODS = (
+    "the same user in other periods: budgets of different periods do not add up in this promise"
+)
+
+Kind = Literal["single", "levels", "tuned", "series"]
+"""One mechanism; one per level of n-grams; one whose setting was chosen among trials; or one over several periods."""
 
 ONLY_IN_2 = ("kind", "data", "lists", "date", "title", "note")
 """Fields that statements of schema 1 do not have."""
@@ -123,6 +129,13 @@ class Statement:
         from dpsu.report.text import statement_text
 
         return statement_text(self)
+
+
+def unit_of(kind: Kind, period: str | None = None) -> str:
+    """What is added or removed: a user, the user's data in all periods of a series, or the user's data in one period."""
+    if period is not None:
+        return f"one user in period {period}, added or removed"
+    return UNIT_OF_SERIES if kind == "series" else UNIT
 
 
 def claims(

@@ -2,12 +2,15 @@
 
 import io
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from dpsu.errors import DpsuError, InvalidArgument
 from dpsu.outcome.write import replacing, require_folder
+
+if TYPE_CHECKING:
+    from dpsu.api.plan import Plan
 
 ENDINGS = (".png", ".svg", ".pdf")
 BLUE, GREY, RED = "#2f6db3", "#8a8f98", "#b3402f"
@@ -46,6 +49,34 @@ def compare_chart(frame: pl.DataFrame, path: str | Path, title: str = "items rel
     figure.suptitle(title)
     axes.spines[["top", "right"]].set_visible(False)
     _save(figure, path)
+
+
+def plan_chart(plan: "Plan", path: str | Path | None = None) -> Any:
+    """The chance of release by number of holders, and the items by max_items, side by side."""
+    outlook = plan.outlook
+    if outlook is None:
+        raise InvalidArgument("there is nothing to draw: give dpsu.plan a shape, or public data with like=.")
+    if path is not None:
+        check_chart(path)
+    plt = _pyplot()
+    figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained")
+    curve = outlook.curve(40)
+    left.step([holders for holders, _ in curve], [chance for _, chance in curve], where="post", color=BLUE)
+    left.set(xlabel="users who hold the item", ylabel="chance of release", ylim=(0, 1.02))
+    if curve:
+        left.set_xscale("log")
+    limits = [f"{limit:,}" for limit in outlook.by_max_items]
+    right.bar(limits, list(outlook.by_max_items.values()), color=BLUE)
+    right.set(xlabel="max_items", ylabel="items to expect")
+    for axes in (left, right):
+        axes.spines[["top", "right"]].set_visible(False)
+    figure.suptitle(
+        f"{outlook.items:,.0f} items ({outlook.low:,.0f} to {outlook.high:,.0f}), {plan.algorithm}"
+    )
+    if path is not None:
+        _save(figure, path)
+    plt.close(figure)
+    return figure
 
 
 def _save(figure: Any, path: str | Path) -> None:

@@ -30,6 +30,8 @@ WHY_NO_CURVE = {
     "single": "The curve cannot be computed from this statement; <code>dpsu plan</code> draws it for given parameters.",
     "levels": "Each level of n-grams has its own thresholds, and an n-gram is released only if its parts are: there is no "
     "single curve.",
+    "series": "Every period of a series has its own thresholds, and totals are carried from period to period: there is no "
+    "single curve.",
     "tuned": "The setting was chosen among several, each with its own thresholds: there is no single curve.",
 }
 PASSED_BY_A_LITTLE = (

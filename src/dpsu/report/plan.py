@@ -7,14 +7,53 @@ from dpsu.report.numbers import number, percent
 
 if TYPE_CHECKING:
     from dpsu.api.plan import Plan
+    from dpsu.planning.simulate import Outlook
 
 WIDTH = 80
 BAR = 40
 
+WITHOUT_SHAPE = (
+    "Real holders share only some of their items, and an item often needs half as many. To simulate your data, give "
+    "--users and --items-per-user (shape=dpsu.Shape(…)), or --like with a public file."
+)
+
 
 def plan_text(plan: "Plan") -> str:
-    """Noise and thresholds, and who must share an item."""
-    return "\n\n".join([_headline(plan), _table(plan), _even_odds(plan)])
+    """Noise and thresholds, and what to expect: simulated, or in the worst case."""
+    parts = [_headline(plan)]
+    if plan.outlook is None:
+        return "\n\n".join([*parts, _worst_case(plan), "\n".join(_wrapped(WITHOUT_SHAPE))])
+    return "\n\n".join([*parts, expectation(plan.outlook), *_bars_of(plan.outlook), _worst_case(plan)])
+
+
+def expectation(outlook: "Outlook") -> str:
+    """The number of items to expect, and of what data."""
+    needed = outlook.holders_needed()
+    lines = _wrapped(
+        f"Expect about {outlook.items:,.0f} items ({outlook.low:,.0f} to {outlook.high:,.0f}) from {outlook.data}."
+    )
+    if needed is not None:
+        lines += _wrapped(f"An item has a chance of 50 % if about {needed:,} users hold it.")
+    drawn = f"{outlook.runs} releases were simulated"
+    if outlook.factor > 1:
+        drawn += f", with 1/{outlook.factor:.3g} of the users and fewer rare items"
+    return "\n".join([*lines, *_wrapped(f"{drawn}. Data of another shape gives other numbers.")])
+
+
+def _bars_of(outlook: "Outlook") -> list[str]:
+    """The chance by holders, and the items by max_items, as bars."""
+    chances = [
+        f"{holders:>9,} users  {'█' * round(BAR * chance):<{BAR}} {percent(chance):>7}"
+        for holders, chance in outlook.curve()
+    ]
+    most = max([1.0, *outlook.by_max_items.values()])
+    limits = [
+        f"{limit:>15,}  {'█' * round(BAR * items / most):<{BAR}} {items:>9,.0f}"
+        for limit, items in outlook.by_max_items.items()
+    ]
+    parts = [("Chance of release, by the number of users who hold the item:", chances)]
+    parts.append(("Items to expect, by max_items:", limits))
+    return ["\n".join([title, *lines]) for title, lines in parts if lines]
 
 
 def chance_chart(plan: "Plan", set_size: int) -> str:
@@ -40,28 +79,17 @@ def _headline(plan: "Plan") -> str:
     return "\n".join([*_wrapped(terms), *_wrapped(numbers)])
 
 
-def _table(plan: "Plan") -> str:
-    users, chances = plan.chances()
-    header = ["users", *(f"{size} item{'' if size == 1 else 's'}" for size in chances)]
-    rows = [
-        [f"{count:,}", *(percent(column[place]) for column in chances.values())]
-        for place, count in enumerate(users)
-    ]
-    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
-    lines = [
-        "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
-        for row in [header, *rows]
-    ]
-    title = "Chance of release, by the number of users who hold the item and of items each holds:"
-    return "\n".join([*_wrapped(title), "", *lines])
-
-
-def _even_odds(plan: "Plan") -> str:
+def _worst_case(plan: "Plan") -> str:
     needed = [
         f"{plan.users_needed(set_size=size):,} users with {size} item{'' if size == 1 else 's'} each"
-        for size in plan.set_sizes()[:5]
+        for size in plan.set_sizes()[:5:2]
     ]
-    return "\n".join(_wrapped(f"A chance of 50 % needs {', '.join(needed)}."))
+    return "\n".join(
+        _wrapped(
+            "Worst case, in which the holders of an item share all their items: a chance of 50 % needs "
+            f"{', '.join(needed)}."
+        )
+    )
 
 
 def _wrapped(text: str) -> list[str]:

@@ -8,13 +8,18 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from dpsu.outcome.ledger import Ledger
+from dpsu.outcome.ledger import Ledger, by_period
 from dpsu.outcome.statement import Statement
 from dpsu.report.facts import facts
 from dpsu.report.numbers import number, percent
 
 WIDTH = 100
-KINDS = {"single": "", "levels": "levels of ", "tuned": "chosen by private tuning: "}
+KINDS = {
+    "single": "",
+    "levels": "levels of ",
+    "tuned": "chosen by private tuning: ",
+    "series": "a series of ",
+}
 SHOWN_LAST = ("date", "note")
 
 
@@ -128,6 +133,7 @@ def ledger_balance(ledger: Ledger) -> str:
     return (
         f"at delta {ledger.cap.delta:g}: epsilon {ledger.epsilon():.4g} of {ledger.cap.epsilon:g} spent, "
         f"{ledger.left():.4g} left"
+        + (", in the period with the most" if len(by_period(ledger.entries())) > 1 else "")
     )
 
 

@@ -34,10 +34,34 @@ LISTS = {"public_items": "sha256", "exclude": "salted_sha256", "order": "sha256"
 MOST_LISTED = 2**63
 
 
+UNIT = "one user, added or removed"
+UNIT_OF_SERIES = "one user, added or removed, in all periods together"
+UNIT_OF_PERIOD = re.compile(r"one user in period [0-9A-Za-z][0-9A-Za-z ._:/+-]{0,63}, added or removed")
+
+NOT_COVERED = (
+    "replacing one user by another (two steps of the unit)",
+    "anything about items that are not in the output, except that they are not in it",
+    "other releases over the same users: their budgets add up",
+    "users whose data says much about each other, unless they are one user in the column given",
+    "time, memory and other traces of the machine that ran the release",
+)
+ACROSS_PERIODS = "the same user in other periods: budgets of different periods do not add up in this promise"
+
+
+def varied(fields: Fields) -> tuple[str, tuple[str, ...]]:
+    """A series protects a user in all periods together; the caller may promise one period alone instead."""
+    unit = fields["unit"]
+    if fields["kind"] == "series":
+        return UNIT_OF_SERIES, NOT_COVERED
+    if isinstance(unit, str) and UNIT_OF_PERIOD.fullmatch(unit):
+        return unit, (*NOT_COVERED, ACROSS_PERIODS)
+    return UNIT, NOT_COVERED
+
+
 def form(fields: Fields) -> list[Check]:
     """The fields that schema 1 does not have are well formed."""
     return [
-        Check("kind", fields["kind"] in ("single", "levels", "tuned"), str(fields["kind"])),
+        Check("kind", fields["kind"] in ("single", "levels", "tuned", "series"), str(fields["kind"])),
         Check("date", _is_date(fields["date"]), str(fields["date"])),
         *(Check(name, _is_line(fields[name]), "one line, or none") for name in ("title", "note")),
         Check("data", _is_data(fields["data"]), "which columns, or which text"),
@@ -166,19 +190,14 @@ def _are_lists(lists: Any) -> bool:
 
 SCHEMA_2 = Schema(
     names=(*PROMISE, *ABOUT, *PINNED),
-    unit="one user, added or removed",
+    unit=UNIT,
     noise_source=(
         "AES-256 under keys derived from 256 fresh bits of the operating system; every draw is rounded to a grid "
         "exactly as its ideal would be"
     ),
-    not_covered=(
-        "replacing one user by another (two steps of the unit)",
-        "anything about items that are not in the output, except that they are not in it",
-        "other releases over the same users: their budgets add up",
-        "users whose data says much about each other, unless they are one user in the column given",
-        "time, memory and other traces of the machine that ran the release",
-    ),
+    not_covered=NOT_COVERED,
     version=r"\d+\.\d+\.\d+([.+-]?[0-9A-Za-z.+-]+)?",
     form=form,
     read=read,
+    varied=varied,
 )

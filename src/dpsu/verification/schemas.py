@@ -15,7 +15,10 @@ Read = Callable[[Fields], tuple[Fields, list[str]]]
 
 @dataclass(frozen=True)
 class Schema:
-    """The keys and fixed texts of one schema, further checks of its form, and how it is read."""
+    """The keys and fixed texts of one schema, further checks of its form, and how it is read.
+
+    `varied` gives the unit and what is not covered, where they depend on the kind of the release.
+    """
 
     names: tuple[str, ...]
     unit: str
@@ -24,15 +27,21 @@ class Schema:
     version: str
     form: Callable[[Fields], list[Check]]
     read: Read
+    varied: Callable[[Fields], tuple[str, tuple[str, ...]]] | None = None
+
+    def texts(self, fields: Fields) -> tuple[str, tuple[str, ...]]:
+        """The texts of unit and not_covered that this statement must have."""
+        return (self.unit, self.not_covered) if self.varied is None else self.varied(fields)
 
 
 def form_of(fields: Fields, schema: Schema) -> list[Check]:
     """The statement has the keys and the fixed texts of its schema, and is not void."""
     only(fields, schema.names, "the statement")
+    unit, not_covered = schema.texts(fields)
     return [
-        _pinned("unit", fields["unit"], schema.unit),
+        _pinned("unit", fields["unit"], unit),
         _pinned("noise_source", fields["noise_source"], schema.noise_source),
-        _pinned("not_covered", fields["not_covered"], [*schema.not_covered]),
+        _pinned("not_covered", fields["not_covered"], [*not_covered]),
         Check("void", fields["void"] is None, "no" if fields["void"] is None else str(fields["void"])),
         _matching("version", fields["version"], schema.version),
         Check(

@@ -20,8 +20,13 @@ from dpsu.verification.mechanism import stated_in, with_counts
 from dpsu.verification.schema_1 import SCHEMA_1
 from dpsu.verification.schema_2 import SCHEMA_2
 from dpsu.verification.schemas import Schema, form_of, require_plain
+from dpsu.verification.series import PROOF as SERIES
+from dpsu.verification.series import in_periods
 from dpsu.verification.tuned import PROOF as TUNING
 from dpsu.verification.tuned import tuned
+
+PROOFS = {"levels": LEVELS, "tuned": TUNING, "series": SERIES}
+"""Where the proof of each kind is that has several mechanisms or periods."""
 
 SCHEMAS: dict[Any, Schema] = {"dpsu-statement/1": SCHEMA_1, "dpsu-statement/2": SCHEMA_2}
 
@@ -141,12 +146,12 @@ def _promise(fields: Fields, promise: Fields, claims: list[str]) -> list[Check]:
         stated_in(promise)
         with precision_for(promise["epsilon"], promise["delta"]):
             return [*checks, *with_counts(promise)]
-    stated, proof = stated_in(promise), LEVELS if promise["kind"] == "levels" else TUNING
+    stated, proof = stated_in(promise), PROOFS[promise["kind"]]
     checks.append(Check("proof", promise["proof"] == proof, str(promise["proof"])))
     with precision_for(stated.epsilon, stated.delta):
         if promise["kind"] == "levels":
             return [*checks, *in_levels(stated, promise["ngrams"])]
-        return [*checks, *tuned(stated)]
+        return [*checks, *(in_periods(stated) if promise["kind"] == "series" else tuned(stated))]
 
 
 def _same_file(fields: Fields, released: str | Path | None) -> tuple[bool | None, str]:

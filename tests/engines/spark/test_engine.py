@@ -104,14 +104,15 @@ def test_corpora_give_the_same_release(name: str) -> None:
     assert len(local) > 50
 
 
-def test_a_release_stays_on_spark_until_asked(tmp_path: Path) -> None:
+def test_a_release_stays_on_spark_until_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     local, spark = both(words(), user="user", item="item", algorithm="weighted-gaussian")
-    assert "_frame" not in spark.__dict__
+    monkeypatch.setattr(
+        type(spark.to_spark()), "toArrow", lambda frame: pytest.fail("items left the cluster")
+    )
     assert len(spark) == len(local)
     spark.write.parquet(str(tmp_path / "items"))
     assert pl.read_parquet(tmp_path / "items" / "*.parquet")["item"].sort().to_list() == local.items
     assert spark.to_spark().columns == ["item"]
-    assert "_frame" not in spark.__dict__
 
 
 def test_tables_are_dropped_at_the_end() -> None:

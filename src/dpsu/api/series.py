@@ -1,0 +1,334 @@
+"""`dpsu.Series`: releases over time under one promise."""
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dpsu.algorithms.request import DEFAULT_MAX_ITEMS, Request
+from dpsu.algorithms.series import CONSTANTS, NAMES, SeriesMechanism, Shares, calibrate_series, series_of
+from dpsu.algorithms.series_job import SeriesJob, promise_of_series
+from dpsu.engines.choose import engine_for
+from dpsu.errors import InvalidArgument, LedgerError, SeriesError
+from dpsu.hints import known_arguments
+from dpsu.outcome import series_state
+from dpsu.outcome.ledger import Ledger, open_ledger
+from dpsu.outcome.release import LocalRelease, Release
+from dpsu.outcome.series_state import PERIOD, State, Writer
+from dpsu.outcome.statement import UNIT_OF_SERIES, Statement
+from dpsu.randomness.stream import open_stream
+from dpsu.run import Terms, run
+from dpsu.sources.columns import ColumnNames
+from dpsu.sources.corpus import Tokenizer, UserPer
+from dpsu.sources.source import Source
+
+if TYPE_CHECKING:
+    import polars as pl
+
+NO_CANDIDATES = "Candidates are refused in a series: their false share over several periods has no proof yet."
+
+
+class Series:
+    """Releases over a fixed number of periods, with one (epsilon, delta) for a user's data in all of them together.
+
+    What users gave in one period counts in later periods. `Series.create` makes the state, a file that is as secret as
+    the data; `Series.open` opens it. docs/series.md has the mechanism, its proof and an example.
+
+    >>> import dpsu, tempfile
+    >>> path = tempfile.mkdtemp() + "/words.series"
+    >>> series = dpsu.Series.create(path, epsilon=1, delta=1e-6, periods=12, max_items=10)
+    >>> january = {n: ["bread", "milk"] for n in range(2000)}
+    >>> series.release(january).items
+    ['bread', 'milk']
+    >>> dpsu.Series.open(path)
+    <Series of 12 periods, 1 done, 2 items so far, epsilon 1, delta 1e-06>
+    """
+
+    def __init__(self, *path: Any, **terms: Any) -> None:
+        raise InvalidArgument("write Series.create(path, ...) for a new series, or Series.open(path).")
+
+    @classmethod
+    @known_arguments()
+    def create(
+        cls,
+        path: str | Path,
+        *,
+        epsilon: float,
+        delta: float,
+        periods: int,
+        max_items: int | Sequence[int] = DEFAULT_MAX_ITEMS,
+        shares: Shares = "even",
+        ledger: Ledger | str | Path | None = None,
+    ) -> "Series":
+        """A new series; there must be nothing at `path`. Everything about it is fixed from here on.
+
+        At most `max_items` items of one user count in a period; a list has one number per period. `shares` divides the
+        budget: "even", "front" (early periods get more), or one number per period. A `ledger` counts the whole promise
+        now, and refuses a period of a state that was restored from a backup or copied.
+        """
+        mechanism = calibrate_series(epsilon, delta, periods, max_items, shares)
+        stream, name = open_stream(), os.urandom(16).hex()
+        account, entry = open_ledger(ledger), None
+        if account is not None:
+            if os.path.lexists(path):
+                raise SeriesError(f"there is something at {path} already: open it with Series.open(path).")
+            number = account.reserve(_first_statement(mechanism, name, stream.seeded), "a series")
+            entry = {"path": str(account.path.resolve()), "number": number}
+        header = {
+            "id": name,
+            "key": stream.key.hex(),
+            "seeded": stream.seeded,
+            "epsilon": mechanism.request.epsilon,
+            "delta": mechanism.request.delta,
+            "delta_new": mechanism.delta_new,
+            "parameters": mechanism.parameters(),
+            "types": None,
+            "done": [],
+            "before": None,
+            "statements": {},
+            "ledger": entry,
+        }
+        series_state.create(Path(path), header)
+        return cls.open(path)
+
+    @classmethod
+    def open(cls, path: str | Path) -> "Series":
+        """The series whose state is at `path`."""
+        series = object.__new__(cls)
+        series.path = Path(path)
+        series._header  # noqa: B018 (refuses what is not a series)
+        return series
+
+    path: Path
+
+    @known_arguments(candidates=NO_CANDIDATES, counts="A series has no counts.")
+    def release(
+        self,
+        source: Any,
+        *,
+        user: ColumnNames | None = None,
+        item: ColumnNames | None = None,
+        text: str | bool | None = None,
+        ngrams: int | Sequence[int] = 1,
+        tokenizer: Tokenizer = "words",
+        user_per: UserPer | None = None,
+        drop_nulls: bool = False,
+        format: str | None = None,
+        period: int | None = None,
+        ledger: Ledger | str | Path | None = None,
+        title: str | None = None,
+        note: str | None = None,
+        check_user: bool = True,
+        progress: Callable[[str], None] | None = None,
+    ) -> Release:
+        """Release the new items of the next period, or of a later `period`: the periods between are skipped for good.
+
+        The state is written before the output leaves. `ledger` says where the series' ledger is, if it was moved. The
+        other arguments are those of `dpsu.release`.
+        """
+        described = Source.of(
+            source,
+            user=user,
+            item=item,
+            text=text,
+            ngrams=ngrams,
+            tokenizer=tokenizer,
+            user_per=user_per,
+            drop_nulls=drop_nulls,
+            format=format,
+        )
+        engine = engine_for(source)
+        if engine.name != "local":
+            raise InvalidArgument("a series runs on the local engine: pass source.toArrow().")
+        with series_state.locked(self.path) as state:
+            mechanism = _mechanism(state.header)
+            number = _next_period(state.header, mechanism.periods, period)
+            account = _ledger_of(state, ledger)
+            writer = Writer(self.path)
+            try:
+                job = SeriesJob(mechanism, number, state, writer)
+                terms = Terms(account, title=title, note=note, check_user=check_user, progress=progress)
+                return run(job, described, engine, terms)
+            finally:
+                writer.close()
+
+    def released(self, period: int) -> Release:
+        """The output of a period that is done, as it was: read from the state, never drawn again."""
+        import polars as pl
+
+        with series_state.reading(self.path) as state:
+            header, frame = state.header, state.released()
+            _ledger_of(state, None)  # what another copy's period drew must not leave
+            if period not in header["done"]:
+                raise SeriesError(f"period {period!r} of {self.path} is not done; done are {header['done']}.")
+            told = header["statements"][str(period)]
+            promise = promise_of_series(_mechanism(header), header["id"], period)
+            statement = Statement.from_dict({**told, "parameters": promise.parameters})
+        none = pl.DataFrame(schema={"item": pl.String})
+        return LocalRelease(
+            none if frame is None else frame.filter(frame[PERIOD] == period).drop(PERIOD), statement
+        )
+
+    def to_polars(self) -> "pl.DataFrame":
+        """All items so far, in their original columns."""
+        import polars as pl
+
+        with series_state.reading(self.path) as state:
+            _ledger_of(state, None)
+            frame = state.released()
+        if frame is None:
+            return pl.DataFrame(schema={"item": pl.String})
+        return frame.drop(PERIOD).sort(frame.columns[:-1])
+
+    @property
+    def items(self) -> list[Any]:
+        """All items so far."""
+        frame = self.to_polars()
+        return frame.to_series().to_list() if frame.width == 1 else frame.rows()
+
+    @property
+    def periods(self) -> int:
+        """The horizon."""
+        return int(self._header["parameters"]["periods"])
+
+    @property
+    def done(self) -> list[int]:
+        """The periods that took place."""
+        return list(self._header["done"])
+
+    @property
+    def plan(self) -> "SeriesPlan":
+        """What this series gives, period by period."""
+        return SeriesPlan(_mechanism(self._header))
+
+    def show(self) -> str:
+        """Periods, what is spent and left, and the number of items so far; never totals."""
+        header = self._header
+        parameters, done = header["parameters"], header["done"]
+        shares = parameters["period_shares"]
+        spent = sum(shares[period - 1] for period in done)
+        left = sum(shares[(done[-1] if done else 0) :])
+        void = " NOT PRIVATE: the key was seeded for a test." if header["seeded"] else ""
+        return (
+            f"series {header['id']}: epsilon {header['epsilon']:g}, delta {header['delta']:g} for {UNIT_OF_SERIES}.{void}\n"
+            f"periods done: {', '.join(map(str, done)) or 'none'} of {parameters['periods']}; "
+            f"{spent:.1%} of the budget spent, {left:.1%} left\n"
+            f"items so far: {self._known:,}"
+        )
+
+    def __repr__(self) -> str:
+        header = self._header
+        return (
+            f"<Series of {self.periods} periods, {len(header['done'])} done, {self._known:,} items so far, "
+            f"epsilon {header['epsilon']:g}, delta {header['delta']:g}>"
+        )
+
+    @property
+    def _known(self) -> int:
+        with series_state.reading(self.path) as state:
+            frame = state.released()
+        return 0 if frame is None else frame.height
+
+    @property
+    def _header(self) -> dict[str, Any]:
+        with series_state.reading(self.path) as state:
+            return state.header
+
+
+@dataclass(frozen=True, repr=False)
+class SeriesPlan:
+    """What a series gives by the end of each period. It depends on the terms alone, so all of it is public."""
+
+    mechanism: SeriesMechanism
+
+    def chances(self, users: Sequence[int], set_size: int = 10) -> "pl.DataFrame":
+        """A row per period: the chance that an item is out if `users` with `set_size` items each hold it in all periods."""
+        import numpy as np
+        import polars as pl
+
+        from dpsu.algorithms.series_chance import chances_by_period
+
+        found = chances_by_period(self.mechanism, np.asarray(users, np.int64), set_size)
+        columns = {f"{n} users": found[:, k] for k, n in enumerate(users)}
+        return pl.DataFrame({"period": range(1, self.mechanism.periods + 1), **columns})
+
+
+@known_arguments()
+def plan_series(
+    *,
+    epsilon: float,
+    delta: float,
+    periods: int,
+    max_items: int | Sequence[int] = DEFAULT_MAX_ITEMS,
+    shares: Shares = "even",
+) -> SeriesPlan:
+    """The plan of a series with these terms, before there is a state."""
+    return SeriesPlan(calibrate_series(epsilon, delta, periods, max_items, shares))
+
+
+def _mechanism(header: dict[str, Any]) -> SeriesMechanism:
+    """The mechanism as it was calibrated at creation: a later version of dpsu must not change it."""
+    told = header["parameters"]
+    request = Request(header["epsilon"], header["delta"], max(told["period_max_items"]))
+    focus = replace(CONSTANTS, rounds=told["rounds"], **{name: told[name] for name in NAMES})
+    of_periods = told["period_max_items"], told["period_shares"]
+    return series_of(
+        request, focus, told["sigma"], header["delta_new"], *of_periods, told["shares"], told["thresholds"]
+    )
+
+
+def _next_period(header: dict[str, Any], horizon: int, asked: int | None) -> int:
+    last = max(header["done"], default=0)
+    period = last + 1 if asked is None else asked
+    if isinstance(period, bool) or not isinstance(period, int) or period < 1:
+        raise InvalidArgument(f"period must be a whole number from 1 to {horizon}, not {asked!r}.")
+    if period in header["done"]:
+        raise SeriesError(
+            f"period {period} is done: Series.released({period}) has its output; it is never drawn again."
+        )
+    if period <= last:
+        raise SeriesError(
+            f"period {period} was skipped, and period {last} is done: it cannot take place any more."
+        )
+    if period > horizon:
+        raise SeriesError(
+            f"this series was planned for {horizon} periods, and the promise does not cover period {period}: create a "
+            "new series, whose budget adds up with this one."
+        )
+    return period
+
+
+def _ledger_of(state: State, moved: Ledger | str | Path | None) -> Ledger | None:
+    """The ledger of the series, brought up to date; a state that is older than its ledger is refused."""
+    entry, done = state.header["ledger"], state.header["done"]
+    if entry is None:
+        if moved is not None:
+            raise InvalidArgument("this series was created without a ledger: record its statement instead.")
+        return None
+    ledger = open_ledger(moved if moved is not None else entry["path"])
+    assert ledger is not None
+    entries = ledger.entries()
+    number = entry["number"]
+    if number > len(entries) or entries[number - 1].series != state.header["id"]:
+        raise LedgerError(f"{ledger.path} is not the ledger of this series.")
+    known = entries[number - 1].periods
+    if [period for period, _ in known] == done and (not known or known[-1][1] == state.seal):
+        return ledger
+    behind = [period for period, _ in known] == done[:-1]
+    if done and behind and (not known or known[-1][1] == state.header["before"]):
+        ledger.note_period(number, done[-1], state.seal)
+        return ledger
+    raise SeriesError(
+        f"{state.path} is not the latest state of this series: the ledger {ledger.path} has periods that it lacks, or "
+        "another copy's. A restored or copied state would use the same noise twice."
+    )
+
+
+def _first_statement(mechanism: SeriesMechanism, name: str, seeded: bool) -> Statement:
+    """What the ledger counts: the whole promise."""
+    promise = promise_of_series(mechanism, name, 1)
+    told: dict[str, Any] = {
+        key: value for key, value in vars(promise).items() if key not in ("policies", "lists")
+    }
+    return Statement(**told, unit=UNIT_OF_SERIES, void="seeded" if seeded else None)

@@ -1,0 +1,1 @@
+"""Plans for data of a known shape: synthetic sets, and simulated releases."""

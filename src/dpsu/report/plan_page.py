@@ -1,0 +1,86 @@
+"""A plan as an HTML page: one file, no network, no script."""
+
+from html import escape
+from importlib.resources import files
+from string import Template
+from typing import TYPE_CHECKING
+
+from dpsu.report.numbers import percent
+from dpsu.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dpsu.api.plan import Plan
+
+
+def plan_page(plan: "Plan") -> str:
+    """The page about this plan."""
+    template = Template(files("dpsu.report").joinpath("plan.html").read_text(encoding="utf-8"))
+    return template.substitute(
+        request=escape(_request(plan)),
+        expectation=_expectation(plan),
+        bars=_bars_of(plan),
+        worst=_worst_case(plan),
+        version=escape(__version__),
+    )
+
+
+def _request(plan: "Plan") -> str:
+    request = plan.mechanism.request
+    return f"{plan.algorithm}, epsilon {request.epsilon:g}, delta {request.delta:g}, max_items {request.max_items}"
+
+
+def _expectation(plan: "Plan") -> str:
+    outlook = plan.outlook
+    if outlook is None:
+        return "<p>No shape was given, so nothing was simulated.</p>"
+    needed = outlook.holders_needed()
+    holders = "" if needed is None else f" An item has a chance of 50 % if about {needed:,} users hold it."
+    smaller = f", with 1/{outlook.factor:.3g} of the users and fewer rare items" if outlook.factor > 1 else ""
+    return (
+        f'<p class="expect"><strong>About {outlook.items:,.0f} items</strong> '
+        f"({outlook.low:,.0f} to {outlook.high:,.0f})</p>"
+        f"<p>From {escape(outlook.data)}.{holders}</p>"
+        f"<p>{outlook.runs} releases were simulated{smaller}. Data of another shape gives other numbers.</p>"
+    )
+
+
+def _bars_of(plan: "Plan") -> str:
+    if plan.outlook is None:
+        return ""
+    curve = plan.outlook.curve(12)
+    limits = plan.outlook.by_max_items
+    most = max([1.0, *limits.values()])
+    chances = [(f"{holders:,}", chance, percent(chance)) for holders, chance in curve]
+    items = [(f"{limit:,}", found / most, f"{found:,.0f}") for limit, found in limits.items()]
+    return _table("Chance of release", "users who hold the item", "chance", chances) + _table(
+        "What max_items does", "max_items", "items to expect", items
+    )
+
+
+def _table(title: str, first: str, last: str, rows: "Sequence[tuple[str, float, str]]") -> str:
+    """A table whose middle column is a bar of the given share."""
+    if not rows:
+        return ""
+    body = "".join(
+        f'<tr><th scope="row">{name}</th><td class="bar"><svg viewBox="0 0 100 10" preserveAspectRatio="none" '
+        f'aria-hidden="true"><rect width="{100 * share:.1f}" height="10"/></svg></td><td>{value}</td></tr>'
+        for name, share, value in rows
+    )
+    return (
+        f'<section><h2>{title}</h2><table><thead><tr><th scope="col">{first}</th><td></td>'
+        f'<th scope="col">{last}</th></tr></thead><tbody>{body}</tbody></table></section>'
+    )
+
+
+def _worst_case(plan: "Plan") -> str:
+    rows = "".join(
+        f'<tr><th scope="row">{size}</th><td>{plan.users_needed(set_size=size):,}</td></tr>'
+        for size in plan.set_sizes()
+        if plan.users_needed(set_size=size) is not None
+    )
+    return (
+        "<table><thead><tr><th scope='col'>items of each holder</th><th scope='col'>users for a chance of 50 %</th></tr>"
+        f"</thead><tbody>{rows}</tbody></table>"
+    )

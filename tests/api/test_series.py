@@ -1,0 +1,240 @@
+"""Series from its creation to its last period: outputs, refusals and the state on the disk."""
+
+import shutil
+import stat
+import warnings
+from pathlib import Path
+
+import polars as pl
+import pytest
+from command import dpsu as command
+
+import dpsu
+from dpsu.errors import DpsuError, InvalidArgument, LedgerError, SeriesError
+
+TERMS = {"epsilon": 3.0, "delta": 1e-6, "periods": 3, "max_items": 5}
+
+
+def users(*items: object, count: int = 500) -> dict[int, list[object]]:
+    return {n: list(items) for n in range(count)}
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "words.series"
+
+
+def test_a_series_from_the_first_period_to_one_too_many(path: Path) -> None:
+    series = dpsu.Series.create(path, **TERMS)
+    assert series.release(users("a", "b")).items == ["a", "b"]
+    second = dpsu.Series.open(path).release(users("a", "c"))
+    assert second.items == ["c"]
+    assert dpsu.verify(second.statement).ok
+    assert series.items == ["a", "b", "c"]
+    with pytest.warns(dpsu.EmptyRelease):
+        assert series.release({}).items == []
+    assert series.done == [1, 2, 3]
+    with pytest.raises(SeriesError, match="3 periods"):
+        series.release(users("d"))
+    assert [series.released(period).items for period in (1, 2, 3)] == [["a", "b"], ["c"], []]
+    assert series.released(2).statement == second.statement
+
+
+def test_an_empty_first_period_fixes_no_type(path: Path) -> None:
+    series = dpsu.Series.create(path, **TERMS)
+    with pytest.warns(dpsu.EmptyRelease):
+        series.release({})
+    assert series.released(1).items == []
+    assert series.release(users(7, 8)).items == [7, 8]
+    with pytest.raises(SeriesError, match="types"):
+        series.release(users("a"))
+
+
+def test_what_was_given_counts_in_later_periods_without_holders(path: Path) -> None:
+    """Together the periods release what one of them alone does not."""
+    series = dpsu.Series.create(path, epsilon=1.0, delta=1e-6, periods=6, max_items=1)
+    known = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", dpsu.EmptyRelease)
+        for _ in range(6):
+            series.release(users("rare", count=38))
+            known.append(series.items)
+    assert known[0] == []
+    assert known[-1] == ["rare"]
+
+
+def test_periods_are_skipped_but_never_repeated(path: Path) -> None:
+    series = dpsu.Series.create(path, **TERMS)
+    series.release(users("a"), period=2)
+    for period in (1, 2):
+        with pytest.raises(SeriesError, match=f"period {period}"):
+            series.release(users("b"), period=period)
+    for period in (0, -1, True, "3", 1.5):
+        with pytest.raises(InvalidArgument):
+            series.release(users("b"), period=period)  # type: ignore[arg-type]
+    with pytest.raises(SeriesError):
+        series.released(1)
+
+
+def test_columns_types_and_candidates_are_refused_before_anything_happens(path: Path) -> None:
+    series = dpsu.Series.create(path, **TERMS)
+    frame = pl.DataFrame({"u": range(500), "i": ["x"] * 500})
+    series.release(frame, user="u", item="i", check_user=False)
+    before = path.read_bytes()
+    for other in (frame.rename({"i": "j"}), frame.with_columns(i=pl.lit(1))):
+        with pytest.raises(SeriesError):
+            series.release(other, user="u", item=other.columns[1], check_user=False)
+    for more in ({"candidates": ["x"]}, {"counts": True}):
+        with pytest.raises(InvalidArgument):
+            series.release(frame, user="u", item="i", **more)
+    assert path.read_bytes() == before
+
+
+def test_text_is_a_source(path: Path) -> None:
+    series = dpsu.Series.create(path, **TERMS)
+    assert series.release(users("To be, or not"), text=True).items == ["be", "not", "or", "to"]
+    assert series.release(users("to be that"), text=True).items == ["that"]
+
+
+def test_the_state_is_the_owners_alone_and_nothing_is_left_beside_it(path: Path) -> None:
+    series = dpsu.Series.create(path, **TERMS)
+    series.release(users("a"))
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert [each.name for each in path.parent.iterdir()] == [path.name]
+    assert "a" not in repr(series).split()
+
+
+def test_a_damaged_altered_or_later_state_is_refused(path: Path) -> None:
+    dpsu.Series.create(path, **TERMS)
+    whole = path.read_bytes()
+    for content in (
+        whole[:-1],
+        whole[:20],
+        b"",
+        whole.replace(b'"epsilon": 3.0', b'"epsilon": 9.0'),
+        whole.replace(b"dpsu-series/1", b"dpsu-series/2"),
+        whole + b"x",
+    ):
+        path.write_bytes(content)
+        with pytest.raises(SeriesError):
+            dpsu.Series.open(path)
+    with pytest.raises(SeriesError):
+        dpsu.Series.create(path, **TERMS)
+    with pytest.raises(SeriesError):
+        dpsu.Series.open(path.parent / "none.series")
+
+
+def test_a_second_writer_is_refused(path: Path) -> None:
+    from dpsu.outcome.series_state import locked
+
+    series = dpsu.Series.create(path, **TERMS)
+    with locked(path), pytest.raises(SeriesError, match="another process"):
+        series.release(users("a"))
+    assert series.release(users("a")).items == ["a"]
+
+
+def test_an_error_in_the_middle_leaves_the_state_as_it_was(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    series = dpsu.Series.create(path, **TERMS)
+    before = path.read_bytes()
+
+    def fails(*args: object) -> None:
+        raise MemoryError
+
+    with monkeypatch.context() as patch:
+        patch.setattr("dpsu.engines.local.LocalEngine.weigh", fails)
+        with pytest.raises(MemoryError):
+            series.release(users("a"))
+    assert path.read_bytes() == before
+    assert [each.name for each in path.parent.iterdir()] == [path.name]
+
+
+def test_a_ledger_counts_a_series_once_and_refuses_a_restored_state(path: Path, tmp_path: Path) -> None:
+    ledger = dpsu.Ledger.create(tmp_path / "spent.db", epsilon=3.2, delta=1.1e-6)
+    series = dpsu.Series.create(path, **TERMS, ledger=ledger)
+    spent, backup = ledger.epsilon(), tmp_path / "backup"
+    first = series.release(users("a"))
+    shutil.copy(path, backup)
+    series.release(users("b"))
+    assert ledger.epsilon() == spent
+    assert len(ledger.entries()) == 1
+    assert ledger.record(first.statement) == 1
+    after = path.read_bytes()
+    shutil.copy(backup, path)
+    with pytest.raises(SeriesError, match="latest"):
+        series.release(users("c"))
+    path.write_bytes(after)
+    assert series.release(users("c")).items == ["c"]
+    with pytest.raises(LedgerError):
+        dpsu.Series.create(tmp_path / "other.series", **TERMS, ledger=ledger)
+    assert not (tmp_path / "other.series").exists()
+
+
+def test_a_ledger_behind_the_state_is_completed(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after a crash between the state and the ledger; a copy that did the same period is refused."""
+    ledger = dpsu.Ledger.create(tmp_path / "spent.db", epsilon=3.2, delta=1.1e-6)
+    series = dpsu.Series.create(path, **TERMS, ledger=ledger)
+    copied = tmp_path / "copy.series"
+    shutil.copy(path, copied)
+
+    def crashes(*args: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(dpsu.Ledger, "note_period", crashes)
+        for each, item in ((series, "a"), (dpsu.Series.open(copied), "z")):
+            with pytest.raises(KeyboardInterrupt):
+                each.release(users(item))
+    assert series.released(1).items == ["a"]
+    assert series.release(users("b")).items == ["b"]
+    assert [period for period, _ in ledger.entries()[0].periods] == [1, 2]
+    with pytest.raises(SeriesError):
+        dpsu.Series.open(copied).release(users("b"))
+    with pytest.raises(SeriesError):
+        dpsu.Series.open(copied).released(1)
+
+
+def test_promises_about_one_period_add_up_period_by_period(tmp_path: Path) -> None:
+    ledger = dpsu.Ledger.create(tmp_path / "spent.db", epsilon=1.1, delta=1.1e-6)
+    for period in ("2026-01", "2026-02"):
+        made = dpsu.release(users("a"), epsilon=1, delta=1e-6, period=period, ledger=ledger)
+        assert period in made.statement.unit
+        assert dpsu.verify(made.statement).ok
+    with pytest.raises(LedgerError):
+        dpsu.release(users("a"), epsilon=1, delta=1e-6, period="2026-01", ledger=ledger)
+    with pytest.raises(LedgerError):
+        dpsu.release(users("a"), epsilon=1, delta=1e-6, ledger=ledger)
+    for period in ("", "a\nb", "x" * 65, 3):
+        with pytest.raises(DpsuError):
+            dpsu.release(users("a"), epsilon=1, delta=1e-6, period=period)  # type: ignore[arg-type]
+
+
+def test_the_plan_rises_and_front_loading_is_ahead_early() -> None:
+    from dpsu.api.series import plan_series
+
+    plans = {
+        shares: plan_series(epsilon=1, delta=1e-6, periods=4, max_items=10, shares=shares).chances([40], 1)
+        for shares in ("even", "front")
+    }
+    for plan in plans.values():
+        assert plan["40 users"].is_sorted()
+    assert plans["front"]["40 users"][0] >= plans["even"]["40 users"][0]
+
+
+def test_the_command_creates_releases_shows_and_writes_again(tmp_path: Path) -> None:
+    pl.DataFrame({"u": range(500), "i": ["x"] * 500}).write_parquet(tmp_path / "january.parquet")
+    terms = ["--epsilon", "3", "--delta", "1e-6", "--periods", "2", "--max-items", "5"]
+    assert command("series", "create", "w.series", *terms, cwd=tmp_path).returncode == 0
+    asked = ["series", "release", "w.series", "january.parquet", "--user", "u", "--item", "i", "-q"]
+    run = command(*asked, "-o", "new.csv", cwd=tmp_path)
+    assert run.returncode == 0, run.stderr
+    again = command("series", "release", "w.series", "--period", "1", "-o", "again.csv", cwd=tmp_path)
+    assert again.returncode == 0, again.stderr
+    assert (tmp_path / "new.csv").read_text() == (tmp_path / "again.csv").read_text() == "i\nx\n"
+    assert b"items so far: 1" in command("series", "show", "w.series", cwd=tmp_path).stdout
+    assert command("verify", "new.csv.statement.json", cwd=tmp_path).returncode == 0
+    assert command(*asked, "-o", "w.series", cwd=tmp_path).returncode != 0
+    assert command("series", "plan", *terms, cwd=tmp_path).returncode == 0
