@@ -27,6 +27,7 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     rows = [(f"author {n}", word, BODY) for n in range(600) for word in ("and", "of", "the")]
     pl.DataFrame(rows, schema=["author", "word", "body"], orient="row").write_parquet("posts.parquet")
+    (tmp_path / "english.txt").write_text("to\nbe\nquestion\n")
     (tmp_path / "diaries").mkdir()
     for n in range(50):
         (tmp_path / "diaries" / f"{n}.txt").write_text(BODY)

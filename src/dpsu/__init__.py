@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from dpsu.algorithms.count import CountLaplace as CountLaplace
     from dpsu.algorithms.dp_sips import DpSips as DpSips
     from dpsu.algorithms.focused import FocusedGaussian as FocusedGaussian
+    from dpsu.algorithms.holders import Counts as Counts
     from dpsu.algorithms.k_anonymity import KAnonymity as KAnonymity
     from dpsu.algorithms.mad import Mad as Mad
     from dpsu.algorithms.mad import Mad2r as Mad2r
@@ -53,6 +54,7 @@ _HOMES = {
     "dpsu.algorithms.count": ["CountGaussian", "CountLaplace"],
     "dpsu.algorithms.dp_sips": ["DpSips"],
     "dpsu.algorithms.focused": ["FocusedGaussian"],
+    "dpsu.algorithms.holders": ["Counts"],
     "dpsu.algorithms.k_anonymity": ["KAnonymity"],
     "dpsu.algorithms.mad": ["Mad", "Mad2r"],
     "dpsu.algorithms.optimal_single": ["OptimalSingle"],
@@ -81,7 +83,7 @@ _RENAMED = {"Focus": "FocusedGaussian"}
 
 __all__ = [  # noqa: RUF022
     "release", "ngrams", "plan", "compare", "tune", "list_algorithms", "check_policy", "verify",
-    "Release", "Statement", "Budget", "Ledger", "Plan", "Shape", "Series", "Tuned",
+    "Release", "Statement", "Budget", "Ledger", "Plan", "Shape", "Series", "Tuned", "Counts",
     "Auto", "CountLaplace", "CountGaussian", "WeightedLaplace", "WeightedGaussian", "PolicyLaplace", "PolicyGaussian",
     "PolicyGaussianL1", "Policy", "OrderedLaplace", "FocusedGaussian", "DpSips", "Mad", "Mad2r", "OptimalSingle",
     "KAnonymity",

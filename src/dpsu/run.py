@@ -85,7 +85,10 @@ def run(job: Job, source: Source, engine: Engine, terms: Terms) -> Release:
     if ledger and statement:
         ledger.complete(number, statement)
         release.on_save = lambda path, digest: ledger.note_output(number, path, digest)
-    release.notes, release.users, release.exclude_salt = notes, chosen.users, salt
+    release.notes, release.users, release.exclude_salt = (*notes, *chosen.notes), chosen.users, salt
+    release.others = chosen.others
+    for told in chosen.notes:
+        warnings.warn(told, CuratorNote, stacklevel=4)
     if len(release) == 0:
         warnings.warn(job.when_empty(), EmptyRelease, stacklevel=4)
     return release

@@ -1,6 +1,7 @@
 """The comparison: what it counts, what it refuses, what it shows."""
 
 import json
+from itertools import product
 
 import numpy as np
 import polars as pl
@@ -123,6 +124,38 @@ def test_empty_data_gives_zeros():
     assert found["ceiling"].to_list() == [0.0, 0.0]
 
 
+def test_lists_run_every_pair_of_epsilon_and_max_items(frame):
+    how = {"user": "user", "item": "item", "delta": 1e-5, "runs": 1, "data_is_public": True}
+    found = dpsu.compare(frame, algorithms=["mad", "dp-sips"], epsilon=[3, 1.0, 3], max_items=[2, 20], **how)
+    settings = set(found.select("epsilon", "max_items", "algorithm").rows())
+    assert settings == set(product([1.0, 3.0], [2, 20], ["mad", "dp-sips"]))
+    assert len(found) == 8
+    assert found["epsilon"].is_sorted()
+    for part in found.partition_by("epsilon"):
+        assert part["items"].is_sorted(descending=True)
+        alone = dpsu.compare(frame, algorithms=["mad"], epsilon=part["epsilon"][0], **how)
+        assert part["ceiling"].unique().to_list() == pytest.approx(alone["ceiling"].to_list())
+
+
+def test_a_sweep_has_the_optimal_selection_where_it_applies():
+    data = {n: ["tea"] for n in range(50)}
+    found = dpsu.compare(data, max_items=[1, 3], runs=1, data_is_public=True, **PRIVACY)
+    assert found.filter(algorithm="optimal-single")["max_items"].to_list() == [1]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"epsilon": []}, {"epsilon": [1, -1]}, {"epsilon": "3"}, {"max_items": []}, {"max_items": [5, 0]}],
+)
+def test_a_sweep_with_a_wrong_value_is_refused_before_any_run(frame, wrong):
+    def never(stage):
+        pytest.fail("it began")
+
+    how = {**PRIVACY, **wrong, "user": "user", "item": "item"}
+    with pytest.raises(InvalidArgument):
+        dpsu.compare(frame, data_is_public=True, progress=never, **how)
+
+
 # The command.
 
 
@@ -157,6 +190,47 @@ def test_the_command_prints_json_and_draws(file, tmp_path):
         assert picture.stat().st_size > 1000
 
 
+SWEEP = [
+    "--delta",
+    "1e-5",
+    "--runs",
+    "1",
+    "--data-is-public",
+    "--algorithm",
+    "mad",
+    "--user",
+    "user",
+    "--item",
+    "item",
+]
+
+
+@pytest.mark.parametrize(
+    "spelling",
+    [
+        "--max-items 5 10 50 --epsilon 0.5 1 3 FILE",
+        "FILE --max-items=5 10 50 --epsilon 0.5 --epsilon 1 3",
+        "--epsilon 0.5 1 3 --max-items 5 10 --max-items 50 -- FILE",
+    ],
+)
+def test_the_command_sweeps(file, spelling):
+    swept = [str(file) if word == "FILE" else word for word in spelling.split()]
+    shown = json.loads(run(*SWEEP, "--json", *swept).stdout)
+    settings = sorted((row["epsilon"], row["max_items"]) for row in shown)
+    assert settings == list(product([0.5, 1.0, 3.0], [5, 10, 50]))
+
+
+def test_a_sweep_fits_80_columns_and_is_drawn(file, tmp_path):
+    swept = ["--max-items", *range(999_990, 999_996), "--epsilon", 0.5, 3, "--plot", tmp_path / "out.svg"]
+    shown = run(*SWEEP, "--algorithm", "k-anonymity", "--unsafe", file, *swept)
+    assert shown.exit_code == 0
+    assert max(map(len, shown.stdout.splitlines())) <= 80
+    for limit in range(999_990, 999_996):
+        assert shown.stdout.count(f"{limit:,}") == 2
+    assert shown.stdout.count("k-anonymity (NOT private)") == 4
+    assert "<svg" in (tmp_path / "out.svg").read_text()
+
+
 def test_without_a_file_the_bundled_data_is_compared_without_consent():
     how = ["--epsilon", "3", "--delta", "1e-5", "--runs", "1", "--algorithm", "weighted-gaussian", "--json"]
     assert json.loads(run(*how).stdout)[0]["items"] > 1000
@@ -177,6 +251,16 @@ def test_a_chart_that_cannot_be_drawn_fails_before_the_work(tmp_path):
 
 
 def test_the_chart_names_what_is_not_private(frame, tmp_path):
-    row = {"items": 5.0, "spread": 0.0, "fewest": 5, "most": 5, "runs": 1, "seconds": 0.1, "ceiling": 7.0}
+    row = {
+        "epsilon": 1.0,
+        "max_items": 3,
+        "items": 5.0,
+        "spread": 0.0,
+        "fewest": 5,
+        "most": 5,
+        "runs": 1,
+        "seconds": 0.1,
+        "ceiling": 7.0,
+    }
     compare_chart(pl.DataFrame([{"algorithm": "k-anonymity", "private": False, **row}]), tmp_path / "out.svg")
     assert "<svg" in (tmp_path / "out.svg").read_text()

@@ -12,8 +12,10 @@ import numpy as np
 from example_policies import weighted_l2
 
 import dpsu
+from dpsu.algorithms.candidate_list import read_candidates
+from dpsu.algorithms.candidates import WithCandidates
 from dpsu.algorithms.catalogue import build
-from dpsu.algorithms.holders import CountingTerms
+from dpsu.algorithms.holders import CountingTerms, counting_terms
 from dpsu.algorithms.job import SingleJob
 from dpsu.algorithms.levels import LevelsJob, plan_levels
 from dpsu.algorithms.policy import PolicyLaplace
@@ -70,6 +72,14 @@ def single(
     return state(job.promise, source, Terms(title="a title"), Stream(bytes(32)), bytes(16))
 
 
+def listed(share: float = 0.01, discover: bool = True, counts: CountingTerms | None = None) -> Statement:
+    """The statement of a release with 1000 candidates."""
+    candidates = read_candidates([f"item {n}" for n in range(1000)])
+    algorithm = WithCandidates(dpsu.FocusedGaussian(), candidates, share, discover)
+    job = SingleJob(algorithm, Request(1.0, 1e-6, 40), counts)
+    return state(job.promise, COLUMNS, Terms(), Stream(bytes(32)), bytes(16))
+
+
 def in_levels(method: Any, counts: CountingTerms | None = None) -> Statement:
     """The statement of words and pairs of words."""
     levels, counting = plan_levels(Request(3.0, 1e-6), 2, [9, 7], [0.6, 0.4], method, counts)
@@ -111,6 +121,8 @@ def _with_lists(statement: Statement) -> Statement:
     return replace(statement, lists=lists, rests_on=claims(statement.data, lists))
 
 
+MEASURED = counting_terms(dpsu.Counts(max_items=5), {"amount": (0, 50), "change": (-3, 1)}, others=True)
+
 MAKERS: dict[str, Callable[[], Statement]] = {
     **{
         name: partial(single, name)
@@ -145,10 +157,15 @@ MAKERS: dict[str, Callable[[], Statement]] = {
     "own policy in l1, symmetric, paper": partial(single, SYMMETRIC_L1, calibration="paper"),
     "counts beside focused": partial(single, "focused-gaussian", counts=CountingTerms()),
     "counts and users": partial(single, "focused-gaussian", counts=CountingTerms(0.3, with_users=True)),
+    "sums and others": partial(single, "focused-gaussian", counts=MEASURED),
+    "sums beside laplace": partial(single, "weighted-laplace", counts=MEASURED),
     "counts beside weighted": partial(single, "weighted-gaussian", counts=CountingTerms()),
     "counts beside dp-sips": partial(single, "dp-sips", counts=CountingTerms(0.4)),
     "counts beside laplace": partial(single, "weighted-laplace", counts=CountingTerms()),
     "counts beside single": partial(single, "optimal-single", max_items=1, counts=CountingTerms()),
+    "candidates": listed,
+    "candidates only": partial(listed, 0.05, discover=False),
+    "candidates with counts": partial(listed, counts=CountingTerms()),
     "text": partial(single, "weighted-gaussian", source=TEXT),
     "lists": lambda: _with_lists(single("weighted-gaussian")),
     "levels": partial(in_levels, "focused-gaussian"),

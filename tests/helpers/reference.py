@@ -235,14 +235,62 @@ def focused(
     return total, released
 
 
-def _focus(total: float, r: int, boundary: Any, focus: Any) -> float:
+def _focus(total: float, r: int, boundary: Any, focus: Any, goal: float | None = None) -> float:
     """The design's formula, with (1 - y/4096)^4096 for exp(-y)."""
     c = sum(boundary.shares[: r + 1])
     z = total / (boundary.sigma * math.sqrt(c))
-    z_star = boundary.thresholds[-1] / boundary.sigma * math.sqrt(c) / (c + focus.boost * (1 - c))
+    goal = boundary.thresholds[-1] if goal is None else goal
+    z_star = goal / boundary.sigma * math.sqrt(c) / (c + focus.boost * (1 - c))
     x = (z - z_star) / (focus.width * math.sqrt(max(1 - c, 0.02)))
     y = x * x / 2 if x <= 0 else (focus.tail * x) ** 2 / 2
     return max(1 - y / 4096, 0.0) ** 4096
+
+
+def with_candidates(
+    sets: Sets, listed: set[int], normals: Sequence[dict[int, float]], mechanism: Any
+) -> tuple[dict[int, int], set[int]]:
+    """Focused Gaussian with a list: the noisy totals in cells of the listed and the held items, and the released items."""
+    boundary, focus = mechanism.base.boundary, mechanism.base.focus
+    cell, count, share = Fraction(boundary.sigma) / 2**16, mechanism.listed.count, mechanism.false_share
+    if not mechanism.discover:
+        sets = [[item for item in own if item in listed] for own in sets]
+    total = dict.fromkeys(listed.union(*map(set, sets)), 0)
+    priority = dict.fromkeys(total, 1.0)
+    early: set[int] = set()
+    for r, part in enumerate(boundary.shares):
+        rows = [[item for item in own if item not in early] for own in sets]
+        given = {**dict.fromkeys(total, 0), **proportional(rows, priority, boundary.caps)}
+        for item in sorted(total.keys() - early):
+            value = Fraction(part) * given[item] / ONE + Fraction(boundary.scales[r] * normals[r][item])
+            total[item] += math.floor(value / cell + Fraction(1, 2))
+            limit = mechanism.early[r] if item in listed else boundary.thresholds[r]
+            if total[item] - Fraction(r + 1, 2) > Fraction(limit) / cell:
+                early.add(item)
+        if sum(boundary.shares[: r + 1]) >= focus.warmup:
+            goals = {item: _goal(mechanism) if item in listed else None for item in total}
+            priority = {
+                item: _focus(float(total[item] * cell), r, boundary, focus, goals[item]) for item in total
+            }
+    with mpmath.workdps(30):
+        noise = mpmath.sqrt(mpmath.fsum(mpmath.mpf(scale) ** 2 for scale in boundary.scales))
+        tails = {
+            item: mpmath.mpf(mechanism.eta)
+            if item in early
+            else mpmath.ncdf(-(total[item] - mpmath.mpf(focus.rounds) / 2) * boundary.cell / noise)
+            + mechanism.eta
+            for item in listed
+        }
+        best = max(
+            (k for k in range(1, count + 1) if sum(p <= k * share / count for p in tails.values()) >= k),
+            default=0,
+        )
+        return total, early | {item for item, p in tails.items() if p <= best * share / count}
+
+
+def _goal(mechanism: Any) -> float:
+    """0.88 of the cut if a tenth of the list comes out."""
+    cut = -mpmath.sqrt(2) * mpmath.erfinv(2 * mechanism.false_share / 10 - 1)
+    return 0.88 * float(cut) * mechanism.base.boundary.sigma
 
 
 # DP-SIPS: `draw(r, sets)` cuts the sets for round r, `noise[r][item]` is added to a total in that round.
@@ -345,6 +393,36 @@ def optimal_single(epsilon: float, delta: float) -> list[mpmath.mpf]:
             closing = 1 - mpmath.exp(-epsilon) * (1 - chances[-1] - delta)
             chances.append(min(growing, closing, mpmath.mpf(1)))
         return chances
+
+
+def measured_sums(
+    rows: list[tuple[int, int, float]],
+    unit: float,
+    bounds: tuple[int, int],
+    cut: int,
+    released: set[int],
+    excluded: set[int],
+) -> tuple[dict[int, int], int, int]:
+    """The weighted sums of released items in units, the sum over all other items, and the users who have any of those."""
+    low, high = bounds
+    users: dict[int, dict[int, int]] = {}
+    for user, item, value in rows:
+        units = round(max(-(2**31), min(2**31, Fraction(value) / Fraction(unit))))
+        own = users.setdefault(user, {})
+        own[item] = own.get(item, 0) + units
+    sums: dict[int, int] = {}
+    rest = others = 0
+    for own in users.values():
+        held = [item for item in own if item in released]
+        for item in held:
+            weight = 2**30 if len(held) <= cut else int(math.sqrt(cut / len(held)) * (1 - 2**-50) * 2**30)
+            value = min(max(own[item], low), high)
+            sums[item] = sums.get(item, 0) + int(math.copysign(abs(value) * weight >> 30, value))
+        left = [value for item, value in own.items() if item not in released | excluded]
+        if left:
+            others += 1
+            rest += min(max(sum(left), low), high)
+    return sums, rest, others
 
 
 # A series of periods. Items are named by number in all periods; `normals[r][item]` is the noise of round r.

@@ -68,7 +68,7 @@ def _mechanism(stated: Fields) -> Iterator[str]:
     parameters, epsilon, delta = stated["parameters"], mpf(stated["epsilon"]), mpf(stated["delta"])
     counts, shift = parameters.get("counts"), mpf(0)
     if counts:
-        shift = mpmath.sqrt(max(counts["squared_sensitivity"], stated["max_items"])) / mpf(counts["sigma"])
+        shift = mpmath.sqrt(_measured(counts, stated["max_items"]))
     if counts and "epsilon" in counts:
         if exceeds(delta_of_shift(mpf(counts["epsilon"]), shift), counts["delta"]):
             yield "counts"
@@ -82,6 +82,21 @@ def _mechanism(stated: Fields) -> Iterator[str]:
         yield from _coin(stated, epsilon, delta)
     else:
         yield from _curve(stated, epsilon, delta)
+
+
+def _measured(counts: Fields, most: int) -> Any:
+    """The squared shift of counts, sums and others by one user: the worst number of items, with the largest values."""
+    cut = mpf(counts.get("max_items", most))
+    norm = max(held * min(mpf(1), cut / held) for held in range(1, most + 1))
+    largest = {each["column"]: max(abs(each["low"]), abs(each["high"])) for each in counts.get("sums", [])}
+    squares = max(norm, counts["squared_sensitivity"]) / mpf(counts["sigma"]) ** 2
+    for each in counts.get("sums", []):
+        squares += norm * (largest[each["column"]] / mpf(each["sigma"])) ** 2
+    if "others" in counts:
+        squares += 1 / mpf(counts["others"]["sigma"]) ** 2
+        for each in counts["others"]["sums"]:
+            squares += (largest[each["column"]] / mpf(each["sigma"])) ** 2
+    return squares
 
 
 def _gaussian(stated: Fields, epsilon: Any, delta: Any, shift: Any, alone: bool) -> Iterator[str]:
@@ -106,7 +121,8 @@ def spent(stated: Fields) -> tuple[Any, Any]:
         return _rounds(parameters, items, algorithm)
     sigma = mpf(parameters["sigma"])
     if algorithm == "focused-gaussian":
-        return 1 / sigma, max(crossing_alone(parameters), *_crossing_at_once(parameters, items))
+        crossing = (crossing_alone(parameters), *_crossing_at_once(parameters, items))
+        return 1 / sigma, max(crossing)
     extra = sensitivity(stated)
     threshold = mpf(parameters["threshold"]) / extra
     chances = [any_of(tail((threshold - weight) / (sigma / extra)), size) for size, weight in _alone(stated)]
@@ -184,14 +200,14 @@ def crossing_alone(parameters: Fields, points: int = 6001) -> Any:
     """The chance that the one item of a user alone crosses the boundary in some round, by its density round for round.
 
     The item gets all of the user's weight in every round. The density is kept on a grid; what errs is below a thousandth, by
-    which the result is lowered.
+    which the result is lowered. Without thresholds no item outside a list comes out.
     """
     sigma, shares = parameters["sigma"], np.array(parameters["shares"])
     given, crossed = np.cumsum(shares), 0.0
     grid = np.linspace(-12.0, 12.0, points)
     step = grid[1] - grid[0]
     density: Any = None
-    for r, threshold in enumerate(parameters["thresholds"]):
+    for r, threshold in enumerate(parameters.get("thresholds", [])):
         limit = (threshold - given[r]) / sigma
         spread = math.sqrt(shares[r])
         if density is None:
@@ -207,6 +223,8 @@ def crossing_alone(parameters: Fields, points: int = 6001) -> Any:
 
 def _crossing_at_once(parameters: Fields, items: int) -> Iterator[Any]:
     """Users alone with several items that all get the same, in one round each."""
+    if "thresholds" not in parameters:
+        return
     given = np.cumsum(parameters["shares"])
     for size in sizes_up_to(items):
         for so_far, threshold in zip(given, parameters["thresholds"], strict=True):

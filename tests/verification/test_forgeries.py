@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from forged_choices import OLD, TUNED
 from forged_forms import CLAIMS_AND_DATA, FORM
+from forged_lists import FORGED_LISTS
 from forged_rounds import COUNTS, NGRAMS, ROUNDS
 from forged_sums import IN_ORDER, L1, POLICIES, SUMS
 from honest import MAKERS, OF_0_1, Change, honest, mended
@@ -24,6 +25,7 @@ FORGERIES = [
     *SUMS,
     *ROUNDS,
     *COUNTS,
+    *FORGED_LISTS,
     *NGRAMS,
     *TUNED,
     *OLD,

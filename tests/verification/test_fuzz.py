@@ -17,7 +17,14 @@ from dpsu.verification.verify import verify
 
 LONG = os.environ.get("DPSU_HOSTILE") == "long"
 CHANGES, OF_THE_SLOW = (500, 100) if LONG else (16, 4)
-SLOW = {"focused-gaussian", "focused-gaussian, paper", "counts beside focused", "counts and users", "levels"}
+SLOW = {
+    "focused-gaussian",
+    "focused-gaussian, paper",
+    "counts beside focused",
+    "counts and users",
+    "levels",
+    "sums and others",
+}
 SLOW |= {"levels, dpne", "levels with counts", "tuned, own policies", "tuned with counts", "tuned on a part"}
 SLOW |= {"own policy", "own policy, unequal", "policy-gaussian, in passes", "mad, many items"}
 """Statements that take more than a tenth of a second."""

@@ -145,7 +145,7 @@ class FocusedMechanism(Mechanism):
         return {
             "noise": "gaussian",
             "sigma": self.boundary.sigma,
-            "threshold": self.boundary.thresholds[-1],
+            "threshold": self.boundary.thresholds[-1] if self.boundary.thresholds else None,
             **asdict(self.focus),
             "shares": list(self.boundary.shares),
             "thresholds": list(self.boundary.thresholds),
@@ -163,12 +163,16 @@ class FocusedMechanism(Mechanism):
             return np.ones_like(totals)
         return bell(totals, *self.aim(r), self.focus.tail)
 
-    def aim(self, r: int) -> tuple[float, float]:
-        """Where the focus after round r is centred, and its width: the total that will just reach the last threshold."""
+    def aim(self, r: int, goal: float | None = None) -> tuple[float, float]:
+        """Where the focus after round r is centred, and its width: the total that will just reach the goal.
+
+        The goal is the last threshold, unless another one is given.
+        """
+        goal = self.boundary.thresholds[-1] if goal is None else goal
         spent = self.boundary.spent[r]
         reach = spent + self.focus.boost * (1 - spent)
         width = self.focus.width * self.boundary.sigma * math.sqrt(spent * max(1 - spent, SPREAD_FLOOR))
-        return self.boundary.thresholds[-1] * spent / reach, width
+        return goal * spent / reach, width
 
 
 def bell(totals: Floats, centre: float, width: float, tail: float) -> Floats:
@@ -219,13 +223,17 @@ def _round(columns: Columns, mechanism: FocusedMechanism, stream: Stream, r: int
     return {"noisy": noisy, "released": released, "priority": priority, "open": ~released}
 
 
-def calibrate_boundary(request: Request, focus: FocusedGaussian, sigma: float, delta_new: float) -> Boundary:
-    """Shares, noise and thresholds of all rounds, from the noise of the whole and the chance that new items may have."""
+def divided_shares(focus: FocusedGaussian, sigma: float) -> tuple[Floats, Floats, Floats]:
+    """The share of every round, the sum of the shares up to it, and the scale of its noise."""
     steps = math.log(focus.growth) * np.arange(focus.rounds)
     raw = np.exp(steps - steps.max())
     shares = raw / raw.sum() * (1 - ROUNDING)
-    spent = np.cumsum(shares)
-    scales = sigma * np.sqrt(shares) * (1 + ROUNDING)
+    return shares, np.cumsum(shares), sigma * np.sqrt(shares) * (1 + ROUNDING)
+
+
+def calibrate_boundary(request: Request, focus: FocusedGaussian, sigma: float, delta_new: float) -> Boundary:
+    """Shares, noise and thresholds of all rounds, from the noise of the whole and the chance that new items may have."""
+    shares, spent, scales = divided_shares(focus, sigma)
     deal = shares**focus.delta_growth
     deal = deal / deal.sum() * (1 - ROUNDING)
     rarest, likeliest = gaussian.per_item_tail(delta_new, [request.max_items, 1])

@@ -1,62 +1,174 @@
-"""How many users hold a released item: rounded Gaussian noise on the holders, after a cut among the released items.
+"""Counts, sums and others beside a release: what is asked for, its share of the budget, and its noise.
 
-A user adds 1 to at most `max_items` counts, so all counts together have an ℓ2-sensitivity of the root of that, and with the
-number of users beside them of the root of one more. The noise composes as Gaussian DP. Proof: docs/counts.md.
+A user who holds s released items gives min(1, sqrt(C/s)) to the count of each, so all counts together have an ℓ2-sensitivity
+of sqrt(C), where C is `max_items` of the counts; with the number of users beside them of sqrt(C + 1). A sum has that
+sensitivity times the largest value of a user. All noise composes as Gaussian DP. Proof: docs/counts.md.
 """
 
 import math
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from dpsu.algorithms.algorithm import Algorithm
 from dpsu.algorithms.focused import FocusedGaussian
-from dpsu.algorithms.mechanism import Mechanism, drawn
+from dpsu.algorithms.mechanism import Mechanism
+from dpsu.algorithms.ranges import MAX_ITEMS
 from dpsu.algorithms.request import Request
 from dpsu.algorithms.share import focused_within, whole_budget
-from dpsu.engines.contract import Columns, Engine, Rule
 from dpsu.errors import InvalidArgument
 from dpsu.privacy import gaussian
 from dpsu.privacy.budget import Budget
-from dpsu.randomness.noise import gaussian_cells
-from dpsu.randomness.stream import Purpose, Stream
+from dpsu.sources.values import Bounds, checked_bounds
 
-SHARE = 0.1
-"""Default share of the budget for counts."""
+SHARE, SUMS_SHARE, OTHERS_SHARE = 0.2, 0.1, 0.02
+"""Default shares of the budget: for counts, for all sums together, for all that is said of others."""
 
-CUT = 1 << 16
-"""The round of the cut among released items: far from those in which an algorithm cuts sets."""
+DEFAULT_CUT = 10
+HALF_WIDTH = 1.96
+"""95 % of normal noise lies within this many noise scales."""
 
-NO_DIGEST = np.zeros((1, 2), np.uint64)
+
+def default_cut(histogram: Sequence[float] | None = None) -> int:
+    """How many items of a user count in full, if the caller does not say.
+
+    `histogram` is the noisy histogram of residual set sizes: entry k is the number of users with k + 1 items. The cut covers
+    nine in ten users. Without one it is 10.
+    """
+    if histogram is None or math.fsum(max(0.0, users) for users in histogram) == 0:
+        return DEFAULT_CUT
+    positive = [max(0.0, users) for users in histogram]
+    covered, goal = 0.0, 0.9 * math.fsum(positive)
+    for size, users in enumerate(positive, 1):
+        covered += users
+        if covered >= goal:
+            return size
+    return len(positive)
+
+
+@dataclass(frozen=True)
+class Counts:
+    """How holders are counted: `share` of the budget, and up to which number of released items a user counts in full.
+
+    A user with s released items counts as min(1, sqrt(max_items/s)) for each of them. A smaller `max_items` means less noise
+    and counts that are too low for items of users with many items. `sums_share` is for all sums together, `others_share`
+    for what is said of all items that were not released. With `raw=True` nothing is rounded or cut off at 0.
+
+    >>> import dpsu
+    >>> data = {n: ["bread", "milk"] for n in range(5000)}
+    >>> release = dpsu.release(data, epsilon=1, delta=1e-6, counts=dpsu.Counts(share=0.3, max_items=2))
+    >>> all(4900 < count < 5100 for count in release.counts.values())
+    True
+    """
+
+    share: float = SHARE
+    max_items: int | None = None
+    sums_share: float = SUMS_SHARE
+    others_share: float = OTHERS_SHARE
+    raw: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("share", "sums_share", "others_share"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1:
+                raise InvalidArgument(f"{name} of counts must lie between 0 and 1, not {value!r}.")
+            object.__setattr__(self, name, float(value))
+        if self.max_items is not None:
+            object.__setattr__(self, "max_items", MAX_ITEMS.check("max_items of counts", self.max_items))
 
 
 @dataclass(frozen=True)
 class CountingTerms:
-    """The caller's terms for counts: their share of the budget, and whether users are counted too."""
+    """All that is measured of a release, with its shares; `max_items` None means that of the release."""
 
     share: float = SHARE
     with_users: bool = False
+    max_items: int | None = None
+    sums: Mapping[str, Bounds] = field(default_factory=dict)
+    sums_share: float = SUMS_SHARE
+    others: bool = False
+    others_share: float = OTHERS_SHARE
+    raw: bool = True
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not 0 < self.share < 1:
             raise InvalidArgument(f"the share of counts must lie between 0 and 1, not {self.share!r}.")
+        if not self.whole_share < 1:
+            raise InvalidArgument(
+                f"counts, sums and others take {self.whole_share:g} of the budget: nothing is left for the items."
+            )
+
+    @property
+    def whole_share(self) -> float:
+        """The share of all parts together."""
+        return math.fsum(
+            [self.share, *([self.sums_share] if self.sums else []), self.others * self.others_share]
+        )
 
 
 DEFAULT_TERMS = CountingTerms()
 
+DEFAULT_NOTE = (
+    f"Counts use the default cut: a user with more than {DEFAULT_CUT} released items counts for less than 1 in each. If "
+    "users hold more, counts are too low; if they hold fewer, a smaller cut has less noise: counts=dpsu.Counts(max_items=…)."
+)
+
+
+def counting_terms(
+    counts: "bool | Counts", sums: Mapping[str, Any] | None = None, others: bool = False
+) -> CountingTerms | None:
+    """The terms for the arguments of a public function; None if nothing is measured."""
+    if not isinstance(counts, bool | Counts):
+        raise InvalidArgument(f"counts must be True, False or dpsu.Counts(…), not {counts!r}.")
+    if not isinstance(others, bool):
+        raise InvalidArgument(f"others must be True or False, not {others!r}.")
+    bounds = checked_bounds(sums or {})
+    if not counts and not bounds and not others:
+        return None
+    asked = counts if isinstance(counts, Counts) else Counts()
+    return CountingTerms(
+        share=asked.share,
+        max_items=asked.max_items or default_cut(),
+        sums=bounds,
+        sums_share=asked.sums_share,
+        others=others,
+        others_share=asked.others_share,
+        raw=asked.raw,
+        notes=() if asked.max_items else (DEFAULT_NOTE,),
+    )
+
 
 @dataclass(frozen=True)
 class Counting:
-    """Counts of a release: the whole request, the budget of the counts, and their entry in the statement."""
+    """Counts of a release: the whole request, the budget of all parts, their noise, and their entry in the statement.
+
+    `cut` is the squared ℓ2-norm of what one user gives to all counts. `sums` and `others` have a noise scale per name;
+    that of the number of users among the others has the name "".
+    """
 
     request: Request
     budget: Budget
     sigma: float
-    stated: dict[str, float]
-    with_users: bool = False
+    stated: dict[str, Any]
+    terms: CountingTerms
+    cut: int
+    sums: Mapping[str, float] = field(default_factory=dict)
+    others: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def with_users(self) -> bool:
+        """Whether the users are counted, too."""
+        return self.terms.with_users
+
+    def errors(self) -> dict[str, Any]:
+        """The 95 % half-widths of all noise: public, and known before data is read."""
+        return {
+            "max_items": self.cut,
+            "half_width": HALF_WIDTH * self.sigma,
+            "sums": {name: HALF_WIDTH * sigma for name, sigma in self.sums.items()},
+            "others": {name or "holders": HALF_WIDTH * sigma for name, sigma in self.others.items()},
+        }
 
 
 def share_with_counts(
@@ -66,7 +178,7 @@ def share_with_counts(
 
     Counts take their share of the squared mu beside Focused Gaussian, and of epsilon and delta beside all others.
     """
-    share = terms.share
+    share = terms.whole_share
     if algorithm == FocusedGaussian():
         whole = whole_budget(request)
         for_items, for_counts = whole.split([1 - share, share])
@@ -78,53 +190,50 @@ def share_with_counts(
         left = replace(request, epsilon=math.nextafter(epsilon, 0), delta=math.nextafter(delta, 0))
         mechanism = algorithm.calibrate(left)
         mu = gaussian.mu_for(**taken)
-    counting = count_beside(request, terms, mu, request.max_items)
+    counting = count_beside(request, terms, mu, [request.max_items])
     return mechanism, replace(counting, stated={**counting.stated, **taken})
 
 
-def count_beside(request: Request, terms: CountingTerms, mu: float, most_counts: int) -> Counting:
-    """Counts that are mu-Gaussian private, of which a user moves at most `most_counts`, and the number of users if asked."""
-    squared = most_counts + terms.with_users
-    sigma = counting_noise(mu, squared)
-    stated = {"sigma": sigma, "squared_sensitivity": squared, "share": terms.share}
-    return Counting(request, Budget(mu, 0.0), sigma, stated, terms.with_users)
+def count_beside(request: Request, terms: CountingTerms, mu: float, bounds: Sequence[int]) -> Counting:
+    """Counts, sums and others that are mu-Gaussian private together.
+
+    `bounds` are the most items of a user in each table that is counted, one per level. The parts share the squared mu.
+    """
+    cut = terms.max_items or max(bounds)
+    squared = sum(min(cut, most) for most in bounds) + terms.with_users
+    cut = min(cut, max(bounds))
+
+    def scale(share: float, squared_sensitivity: float, bound: float = 1.0) -> float:
+        own = mu * math.sqrt(share / terms.whole_share) * (1 - 2**-50)
+        return counting_noise(own, squared_sensitivity) * bound * (1 + 2**-50)
+
+    sigma = scale(terms.share, squared)
+    stated: dict[str, Any] = {
+        "sigma": sigma,
+        "squared_sensitivity": squared,
+        "max_items": cut,
+        "share": terms.whole_share,
+    }
+    sums, others = {}, {}
+    if terms.sums:
+        share = terms.sums_share / len(terms.sums)
+        sums = {name: scale(share, cut, bounds.largest) for name, bounds in terms.sums.items()}
+        stated["sums"] = [
+            {"column": name, "low": each.low, "high": each.high, "share": share, "sigma": sums[name]}
+            for name, each in terms.sums.items()
+        ]
+    if terms.others:
+        share = terms.others_share / (1 + len(terms.sums))
+        others = {"": scale(share, 1)}
+        others |= {name: scale(share, 1, bounds.largest) for name, bounds in terms.sums.items()}
+        stated["others"] = {
+            "share": share,
+            "sigma": others[""],
+            "sums": [{"column": name, "sigma": others[name]} for name in terms.sums],
+        }
+    return Counting(request, Budget(mu, 0.0), sigma, stated, terms, cut, sums, others)
 
 
-def counting_noise(mu: float, squared_sensitivity: int) -> float:
-    """The noise that makes counts mu-Gaussian private, if one user changes at most `squared_sensitivity` of them by 1."""
+def counting_noise(mu: float, squared_sensitivity: float) -> float:
+    """The noise that makes counts mu-Gaussian private, if what one user adds to all of them has this squared ℓ2-norm."""
     return math.sqrt(squared_sensitivity) / mu * (1 + 2**-50)
-
-
-def noisy_holders(
-    engine: Engine, sets: Any, items: Any, *, max_items: int, sigma: float, stream: Stream
-) -> Any:
-    """The engine's table of items with the column `holders`: noisy for those with `released`, 0 for the others."""
-    items = engine.update(items, _open_released)
-    rows = engine.bound(sets, max_items, stream, round=CUT, keep=items)
-    items = engine.weigh(rows, items, Rule("count_holders", unit=1.0))
-    return engine.update(items, partial(_add_noise, sigma=sigma, stream=stream))
-
-
-def noisy_absent(digests: NDArray[np.uint64], *, sigma: float, stream: Stream) -> NDArray[np.int64]:
-    """The counts of public items that nobody holds."""
-    size = len(digests)
-    columns = {"released": np.ones(size, np.bool_), "total": np.zeros(size, np.int64), "digest": digests}
-    return np.asarray(_add_noise(columns, sigma, stream)["holders"], np.int64)
-
-
-def noisy_users(users: int, *, sigma: float, stream: Stream) -> int:
-    """The number of users with the noise of one more count."""
-    total = np.array([users], np.int64)
-    noisy = gaussian_cells(
-        total, NO_DIGEST, stream, round=1, unit=1.0, scale=sigma, cell=1.0, purpose=Purpose.COUNT
-    )
-    return int(noisy[0])
-
-
-def _open_released(columns: Columns) -> Columns:
-    return {"open": columns["released"]}
-
-
-def _add_noise(columns: Columns, sigma: float, stream: Stream) -> Columns:
-    how: dict[str, Any] = {"round": 0, "unit": 1.0, "scale": sigma, "cell": 1.0, "purpose": Purpose.COUNT}
-    return {"holders": drawn(partial(gaussian_cells, stream=stream, **how), columns, columns["released"])}

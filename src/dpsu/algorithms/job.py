@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from dpsu.algorithms.algorithm import Algorithm
-from dpsu.algorithms.holders import Counting, CountingTerms, noisy_users, share_with_counts
+from dpsu.algorithms.holders import Counting, CountingTerms, share_with_counts
 from dpsu.algorithms.mechanism import Mechanism
 from dpsu.algorithms.request import Request
 from dpsu.engines.contract import Engine
@@ -54,12 +54,15 @@ class Promise:
 class Chosen:
     """What a mechanism selected: the names of the released items, and the statement's fields that its private steps fixed.
 
-    `users` is the noisy number of users, where it was asked for.
+    `users` is the noisy number of users and `others` what is said of all other items, where they were asked for. `notes`
+    are for the curator.
     """
 
     names: Any
     fields: Mapping[str, Any] = field(default_factory=dict)
     users: int | None = None
+    others: dict[str, float] | None = None
+    notes: tuple[str, ...] = ()
 
 
 class Job(ABC):
@@ -115,24 +118,33 @@ class SingleJob(Job):
     def read(self, engine: Engine, source: "Source", lists: "Listed", stream: Stream) -> Any:
         """The user sets, which the mechanism's own lists must fit as well."""
         sets = super().read(engine, source, lists, stream)
+        sets = self._mechanism.admit(engine, sets, stream)
+        lists.require_apart(engine, sets, stream)
         self._mechanism.fitted(engine, sets, stream)
         return sets
 
     def select(self, engine: Engine, sets: Any, lists: "Listed", stream: Stream, tell: Tell) -> Chosen:
         """Leave listed items out, select, count, name."""
+        from dpsu.algorithms.measures import noisy_users  # a plan needs no frames
+
         tell("weighing and deciding")
         mechanism = self._mechanism.fitted(engine, sets, stream)
-        items, found = mechanism.selected(engine, lists.leave_out(engine, sets, stream), stream)
+        items, fixed = mechanism.selected(engine, lists.leave_out(engine, sets, stream), stream)
         tell("decoding")
-        names = lists.names(engine, sets, items, self._counting, stream)
+        found = lists.names(engine, sets, items, self._counting, stream)
         counting = self._counting
         users = (
             noisy_users(sets.n_users, sigma=counting.sigma, stream=stream)
             if counting is not None and counting.with_users
             else None
         )
-        fields = {"parameters": {**self.promise.parameters, **found}} if found else {}
-        return Chosen(names, fields, users)
+        fields = {"parameters": {**self.promise.parameters, **fixed}} if fixed else {}
+        return Chosen(found.names, fields, users, found.others, found.notes)
+
+    @property
+    def counting(self) -> Counting | None:
+        """What is measured of the released items."""
+        return self._counting
 
     def mechanism(self) -> Mechanism:
         """The mechanism itself."""

@@ -119,7 +119,7 @@ class LevelsJob(Job):
         # Every level has its own key, so no noise is used twice.
         items = focused.select(engine, lists.leave_out(engine, sets, stream), open_stream())
         shown = lists.with_public(engine, sets, items, stream)
-        names = lists.names(engine, sets, items, self._counting_of(level), stream)
+        names = lists.names(engine, sets, items, self._counting_of(level), stream).names
         codes = _numbers(sets)[np.flatnonzero(shown["released"])]
         return Found(codes, names, {**focused.parameters(), "delta_new": focused.delta_new})
 
@@ -142,13 +142,17 @@ class LevelsJob(Job):
         absent = drawn[~_among(len(part), numbers[items["held"]])[drawn]]
         spelt = spell(part.words_of(absent), corpus.vocabulary.spelling())
         unheld = Listed(pl.DataFrame({self._column: pl.Series(spelt, dtype=pl.String)}))
-        names = unheld.names(engine, sets, items, self._counting_of(level), stream)
+        names = unheld.names(engine, sets, items, self._counting_of(level), stream).names
         codes = np.concatenate([numbers[np.flatnonzero(items["released"])], absent])
         return Found(codes, names, {"sigma": known.sigma, "threshold": known.threshold})
 
     def _counting_of(self, level: Level) -> Counting | None:
         """The counts of one level: each user counts for as many n-grams as the level allows."""
-        return replace(self._counting, request=level.request) if self._counting else None
+        if self._counting is None:
+            return None
+        most = level.request.max_items
+        cut = min(self._counting.terms.max_items or most, most)
+        return replace(self._counting, request=level.request, cut=cut)
 
     def mechanism(self) -> Mechanism:
         """The mechanism of the first level: if that level is empty, all levels are."""
@@ -185,8 +189,8 @@ def plan_levels(
     whole = whole_budget(request)
     counting = None
     if counts is not None:
-        for_items, for_counts = whole.split([1 - counts.share, counts.share])
-        counting = count_beside(request, counts, for_counts.mu, sum(bounds))
+        for_items, for_counts = whole.split([1 - counts.whole_share, counts.whole_share])
+        counting = count_beside(request, counts, for_counts.mu, bounds)
         whole = Budget(for_items.mu, whole.delta_new)
     budgets = whole.split(dealt)
     if method == "dpne":

@@ -38,8 +38,8 @@ def distinct_rows(frame: pl.DataFrame | None) -> list[list[list[str]]]:
     """The distinct items, in the order of the list, as pairs of type and value; entries with a null are none."""
     if frame is None:
         return []
-    kinds = [_kind(dtype) for dtype in frame.dtypes]
-    values = (column.to_list() for column in map(_text, frame.drop_nulls()))
+    kinds = [kind_of(dtype) for dtype in frame.dtypes]
+    values = (column.to_list() for column in map(text_of, frame.drop_nulls()))
     distinct = dict.fromkeys(zip(*values, strict=True))
     return [[[*pair] for pair in zip(kinds, row, strict=True)] for row in distinct]
 
@@ -49,7 +49,7 @@ def sorted_rows(frame: pl.DataFrame | None) -> list[list[list[str]]]:
     return sorted(distinct_rows(frame))
 
 
-def _kind(dtype: pl.DataType) -> str:
+def kind_of(dtype: pl.DataType) -> str:
     """The type of a value without its width: the same for a list in Python, CSV or Parquet."""
     if dtype.is_integer():
         return "integer"
@@ -58,7 +58,7 @@ def _kind(dtype: pl.DataType) -> str:
     return str(dtype.base_type()).lower()
 
 
-def _text(column: pl.Series) -> pl.Series:
+def text_of(column: pl.Series) -> pl.Series:
     """The values as strings, bytes in hexadecimal."""
     if column.dtype == pl.Binary:
         return column.bin.encode("hex")

@@ -56,6 +56,10 @@ class Mechanism(ABC):
         """The lengths and digests of the caller's lists that the algorithm uses, by name: the promise rests on them."""
         return {}
 
+    def admit(self, engine: Engine, sets: Any, stream: Stream) -> Any:
+        """The sets with the items that exist whether or not anybody holds them."""
+        return sets
+
     def fitted(self, engine: Engine, sets: Any, stream: Stream) -> "Mechanism":
         """The mechanism with its lists as items of the sets that were read with this stream; others are refused."""
         return self

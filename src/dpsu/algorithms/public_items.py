@@ -14,16 +14,16 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from dpsu.algorithms.holders import Counting, noisy_absent, noisy_holders
+from dpsu.algorithms.holders import Counting
 from dpsu.algorithms.lists import canonical, digests_of, frame_of, sorted_rows, typed
+from dpsu.algorithms.measures import Measured, measured
 from dpsu.engines.contract import Columns, Engine
 from dpsu.errors import InvalidArgument
+from dpsu.outcome.columns import measured_columns
 from dpsu.randomness.stream import Stream
 from dpsu.sets.user_sets import Digests, among
 from dpsu.sources.corpus import TextRule, phrases
 from dpsu.sources.discreet import discreet
-
-HOLDERS = "holders"
 
 RESPELT = "Some public items are written differently by the tokenizer; they come out as it writes them."
 NO_ITEM = "Some public items are left out: the tokenizer makes none of the items of this text from them."
@@ -92,6 +92,15 @@ class Listed:
             if among(public, excluded).any():
                 raise InvalidArgument("an item is both public and excluded; it can be one of them.")
 
+    def require_apart(self, engine: Engine, sets: Any, stream: Stream) -> None:
+        """Refuse public or excluded items that are candidates too."""
+        if not self or getattr(sets, "listed", None) is None:
+            return
+        listed = sets.item_digests[sets.listed]
+        for name, own in zip(("public", "excluded"), self._digests(engine, sets, stream), strict=True):
+            if among(own, listed).any():
+                raise InvalidArgument(f"an item is both {name} and a candidate; it can be one of them.")
+
     def leave_out(self, engine: Engine, sets: Any, stream: Stream) -> Any:
         """The sets as if nobody held a listed item."""
         return engine.leave_out(sets, np.concatenate(self._digests(engine, sets, stream))) if self else sets
@@ -120,23 +129,26 @@ class Listed:
         public, _ = self._digests(engine, sets, stream)
         return {**items, "released": items["released"] | among(items["digest"], public)}
 
-    def names(self, engine: Engine, sets: Any, items: Any, counting: Counting | None, stream: Stream) -> Any:
+    def names(
+        self, engine: Engine, sets: Any, items: Any, counting: Counting | None, stream: Stream
+    ) -> Measured:
         """The output: released and public items, with noisy counts of their holders if asked."""
         if not self and not counting:
-            return engine.names(sets, items)
+            return Measured(engine.names(sets, items))
         types = engine.item_types(sets)
         public = typed(self.public, types, "public_items")
         digests = digests_of(public, stream)
         shown = self.with_public(engine, sets, items, stream)
         held = among(digests, items["digest"])
         absent = public.filter(~held)
+        if "listed" in items:
+            absent = absent.with_columns(listed=pl.lit(False))
         if counting:
-            _require_free(types)
-            cut, sigma = counting.request.max_items, counting.sigma
-            shown = noisy_holders(engine, sets, shown, max_items=cut, sigma=sigma, stream=stream)
-            noise = noisy_absent(digests[~held], sigma=sigma, stream=stream)
-            absent = absent.with_columns(pl.Series(HOLDERS, noise))
-        return pl.concat([engine.names(sets, shown), absent]).sort(types.names())
+            _require_free(types, counting)
+            _, excluded = self._digests(engine, sets, stream)
+            left_out = among(items["digest"], excluded)
+            return measured(engine, sets, shown, absent, digests[~held], left_out, counting, stream)
+        return Measured(pl.concat([engine.names(sets, shown), absent]).sort(types.names()))
 
 
 @discreet
@@ -183,8 +195,9 @@ def _require_items(items: pl.Series, rule: TextRule) -> None:
         )
 
 
-def _require_free(columns: Iterable[str]) -> None:
-    if HOLDERS in columns:
+def _require_free(columns: Iterable[str], counting: Counting) -> None:
+    taken = {*columns} & {*measured_columns([*counting.sums])}
+    if taken:
         raise InvalidArgument(
-            f"counts come as the column {HOLDERS!r}, which the items have already: rename it."
+            f"counts come as the column {min(taken)!r}, which the items have already: rename it."
         )

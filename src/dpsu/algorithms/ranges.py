@@ -43,6 +43,10 @@ EPSILON = Range(1e-6, 1e4, "a smaller epsilon means more privacy; 1 is a common 
 DELTA = Range(1e-50, 0.5, f"choose {advice.DELTA}")
 MAX_ITEMS = Range(1, 10**6, "the noise pays for every item", whole=True)
 
+FALSE_SHARE = Range(
+    1e-9, 0.5, "it is the share of the released listed items that nobody holds, on average, at most"
+)
+
 OPTIONS = {
     "alpha": Range(0, 1e6, "the cutoff is the threshold plus alpha noise scales, and 3 is a common choice"),
     "passes": Range(1, 1000, "users come that often, each time with a part of the budget", whole=True),

@@ -183,7 +183,7 @@ class TuneOnPart(TuneJob):
         mechanism, counting = chosen.counted_at(self.request.epsilon, self.request.delta, self._counts)
         tell("releasing")
         items = mechanism.select(engine, lists.leave_out(engine, others, stream), open_stream())
-        names = lists.names(engine, others, items, counting, stream)
+        names = lists.names(engine, others, items, counting, stream).names
         self.scores = scores
         made = promise_of(chosen.algorithm, mechanism, counting)
         return self._chosen(names, best, made, {"share": self._share, "scores": scores})
@@ -207,7 +207,7 @@ class TuneBySelection(TuneJob):
             items = self.trials[place].select(engine, tried_on, open_stream())
             best = max(best, (int(items["released"].sum()), place, items), key=lambda run: run[0])
         _, place, items = best
-        names, story = lists.names(engine, sets, items, None, stream), {"mean_tries": self._tries}
+        names, story = lists.names(engine, sets, items, None, stream).names, {"mean_tries": self._tries}
         return self._chosen(names, place, self.candidates[place].promise(self.trials[place]), story)
 
 

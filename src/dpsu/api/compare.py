@@ -1,7 +1,7 @@
 """Algorithms side by side on public data: how much each releases, how long it takes, and what none can exceed."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,7 +34,7 @@ NO_LIMIT = np.iinfo(np.int32).max
 def compare(
     source: Any = None,
     *,
-    epsilon: float,
+    epsilon: float | Sequence[float],
     delta: float,
     user: ColumnNames | None = None,
     item: ColumnNames | None = None,
@@ -44,7 +44,7 @@ def compare(
     user_per: UserPer | None = None,
     algorithms: Sequence[str | Algorithm] | None = None,
     runs: int = 3,
-    max_items: int = DEFAULT_MAX_ITEMS,
+    max_items: int | Sequence[int] = DEFAULT_MAX_ITEMS,
     calibration: Calibration = "exact",
     drop_nulls: bool = False,
     format: str | None = None,
@@ -54,13 +54,14 @@ def compare(
 ) -> pl.DataFrame:
     """Run every algorithm several times on the same data and count what it releases; most items first.
 
-    All private algorithms by default; `optimal-single` only with `max_items=1`, which it requires.
+    All private algorithms by default; `optimal-single` only with `max_items=1`, which it requires. `epsilon` and `max_items`
+    may be lists; then every algorithm runs with every pair of them.
 
     Only for data that is public or synthetic: you say so with `data_is_public=True`. Without a source it uses the words
-    of the bundled arXiv titles, which are public. The frame has a row per algorithm: the
-    mean, the standard deviation, the smallest and the largest number of items over all runs, the mean seconds of a run
-    without reading, and the ceiling, which no private algorithm exceeds on average, for any max_items. The other arguments
-    are those of `release`.
+    of the bundled arXiv titles, which are public. The frame has a row per epsilon, max_items and algorithm: the mean, the
+    standard deviation, the smallest and the largest number of items over all runs, the mean seconds of a run without
+    reading, and the ceiling, which no private algorithm exceeds on average at this epsilon, for any max_items. The other
+    arguments are those of `release`.
 
     >>> import dpsu
     >>> how = {"epsilon": 1, "delta": 1e-6, "runs": 1, "data_is_public": True}
@@ -90,22 +91,28 @@ def compare(
         drop_nulls=drop_nulls,
         format=format,
     )
-    request = Request(epsilon, delta, max_items, calibration)
-    mechanisms = [(each, each.calibrate(request)) for each in _chosen(algorithms, unsafe, max_items)]
+    epsilons, limits = _values("epsilon", epsilon), _values("max_items", max_items)
+    mechanisms = [
+        (request, algorithm, algorithm.calibrate(request))
+        for request in (Request(each, delta, limit, calibration) for each in epsilons for limit in limits)
+        for algorithm in _chosen(algorithms, unsafe, request.max_items)
+    ]
     with engine_for(source, "local") as engine:
         tell("reading")
         # Digests under one key and the noise of every run under another: they only say which draw belongs to which item.
         stream = open_stream()
         sets = engine.read(described, stream)
-        most = ceiling(engine, sets, epsilon, delta)
+        most = {each: ceiling(engine, sets, each, delta) for each in epsilons}
         rows = []
-        for algorithm, calibrated in mechanisms:
+        for request, algorithm, calibrated in mechanisms:
             mechanism, measured = calibrated.fitted(engine, sets, stream), []
             for run in range(1, runs + 1):
-                tell(f"{algorithm.name}, run {run} of {runs}")
+                tell(
+                    f"{algorithm.name}, epsilon {request.epsilon:g}, max_items {request.max_items}, run {run} of {runs}"
+                )
                 measured.append(_run(engine, sets, mechanism))
-            rows.append(_row(algorithm, measured, most))
-    return pl.DataFrame(rows).sort("items", descending=True, maintain_order=True)
+            rows.append(_row(algorithm, request, measured, most[request.epsilon]))
+    return pl.DataFrame(rows).sort("epsilon", "items", descending=[False, True], maintain_order=True)
 
 
 def ceiling(engine: Engine, sets: Any, epsilon: float, delta: float) -> float:
@@ -117,6 +124,16 @@ def ceiling(engine: Engine, sets: Any, epsilon: float, delta: float) -> float:
     items = engine.weigh(rows, engine.items(sets), Rule("count_holders", unit=1.0))
     chances = optimal_single(epsilon, delta)
     return float(chances[np.minimum(items["total"], len(chances) - 1)].sum())
+
+
+def _values(name: str, value: Any) -> list[Any]:
+    """The values to sweep, each once; a single value is checked by the request."""
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        return [value]
+    values = list(dict.fromkeys(value))
+    if not values:
+        raise InvalidArgument(f"{name} must be a number or a list of numbers; the list is empty.")
+    return values
 
 
 def _chosen(algorithms: Sequence[str | Algorithm] | None, unsafe: bool, max_items: int) -> list[Algorithm]:
@@ -136,11 +153,15 @@ def _run(engine: Engine, sets: Any, mechanism: Mechanism) -> tuple[int, float]:
     return released, time.perf_counter() - begin
 
 
-def _row(algorithm: Algorithm, measured: list[tuple[int, float]], most: float) -> dict[str, Any]:
+def _row(
+    algorithm: Algorithm, request: Request, measured: list[tuple[int, float]], most: float
+) -> dict[str, Any]:
     counts = np.array([count for count, _ in measured], np.float64)
     return {
         "algorithm": algorithm.name,
         "private": algorithm.private,
+        "epsilon": float(request.epsilon),
+        "max_items": request.max_items,
         "items": float(counts.mean()),
         "spread": float(counts.std(ddof=1)) if len(counts) > 1 else 0.0,
         "fewest": int(counts.min()),

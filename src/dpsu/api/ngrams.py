@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from dpsu.algorithms.holders import CountingTerms
+from dpsu.algorithms.holders import Counts, counting_terms
 from dpsu.algorithms.levels import LevelsJob, Method, plan_levels
 from dpsu.algorithms.public_items import read_lists
 from dpsu.algorithms.request import DEFAULT_MAX_ITEMS, Request
@@ -36,7 +36,7 @@ def ngrams(
     format: str | None = None,
     public_items: Any = None,
     exclude: Any = None,
-    counts: bool = False,
+    counts: bool | Counts = False,
     ledger: Ledger | str | Path | None = None,
     title: str | None = None,
     note: str | None = None,
@@ -55,7 +55,7 @@ def ngrams(
     >>> dpsu.ngrams(texts, longest=2, epsilon=1, delta=1e-6).items[:4]
     ['all', 'all of', 'good', 'good morning']
     """
-    counting = CountingTerms() if counts else None
+    counting = counting_terms(counts)
     levels, counting_of_all = plan_levels(
         Request(epsilon, delta), longest, max_items, level_shares, method, counting
     )

@@ -1,7 +1,7 @@
 """Plans: what a release will do, before private data is read."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,7 @@ import numpy as np
 
 from dpsu.algorithms.algorithm import Algorithm
 from dpsu.algorithms.catalogue import DEFAULT, find, hinted
-from dpsu.algorithms.holders import CountingTerms
+from dpsu.algorithms.holders import Counting, CountingTerms, Counts, counting_terms
 from dpsu.algorithms.job import SingleJob
 from dpsu.algorithms.mechanism import Mechanism
 from dpsu.algorithms.request import Calibration, MaxItems, Request
@@ -53,6 +53,7 @@ class Plan:
 
     algorithm: str
     mechanism: Mechanism
+    counting: Counting | None = None
     outlook: "Outlook | None" = None
 
     @property
@@ -114,6 +115,7 @@ class Plan:
             "max_items": request.max_items,
             "calibration": request.calibration,
             "parameters": self.parameters,
+            **({"counts": self.counting.errors()} if self.counting else {}),
             "users_for_even_odds": {str(size): self.users_needed(set_size=size) for size in self.set_sizes()},
             "chance": self._rows(),
             "outlook": self.outlook.to_dict() if self.outlook else None,
@@ -172,7 +174,9 @@ def plan(
     algorithm: str | Algorithm = DEFAULT,
     typical_items: float | None = None,
     calibration: Calibration = "exact",
-    counts: bool = False,
+    counts: bool | Counts = False,
+    sums: Mapping[str, tuple[float, float]] | None = None,
+    others: bool = False,
     shape: "Shape | None" = None,
     like: Any = None,
     user: "ColumnNames | None" = None,
@@ -182,10 +186,10 @@ def plan(
 ) -> Plan:
     """What to expect of a release, before private data is read.
 
-    Takes the arguments of `release` that do not describe data. With `counts=True` the counts take their share of the budget.
-    With a `shape` the release is simulated on synthetic data of that shape. With `like`, a file or frame, it is simulated on
-    that data, which must be public: you say so with `data_is_public=True`. The simulation says how many items to expect, how
-    many holders an item needs, and what `max_items` does (docs/planning.md).
+    Takes the arguments of `release` that do not describe data. Counts, sums and others take their shares of the budget, and
+    the plan shows their errors. With a `shape` the release is simulated on synthetic data of that shape. With `like`, a file
+    or frame, it is simulated on that data, which must be public: you say so with `data_is_public=True`. The simulation says
+    how many items to expect, how many holders an item needs, and what `max_items` does (docs/planning.md).
 
     >>> import dpsu
     >>> dpsu.plan(epsilon=1, delta=1e-6, max_items=10).users_needed(chance=0.5, set_size=1)
@@ -206,22 +210,23 @@ def plan(
             "user, item and text describe the columns of like=; without it a plan reads no data."
         )
     warn_of_weak_privacy(request.epsilon, request.delta, stacklevel=3)
-    counting = CountingTerms() if counts else None
-    made = Plan(chosen.name, SingleJob(chosen, request, counting).mechanism())
+    counting = counting_terms(counts, sums, others)
+    job = SingleJob(chosen, request, counting)
+    made = Plan(chosen.name, job.mechanism(), job.counting)
     if shape is None and like is None:
         return made
 
     from dpsu.planning.simulate import simulate_like, simulate_shape
 
-    others = _with_limits(chosen, request, counting)
+    limits = _with_limits(chosen, request, counting)
     if shape is not None:
         worst = made.users_needed(set_size=round(shape.items_per_user)) or 1
-        return replace(made, outlook=simulate_shape(shape, made.mechanism, others, worst))
+        return replace(made, outlook=simulate_shape(shape, made.mechanism, limits, worst))
 
     from dpsu.sources.source import Source
 
     source = Source.of(like, user=user, item=item, text=text)
-    return replace(made, outlook=simulate_like(source, made.mechanism, others))
+    return replace(made, outlook=simulate_like(source, made.mechanism, limits))
 
 
 def _with_limits(

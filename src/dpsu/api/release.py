@@ -1,12 +1,14 @@
 """`dpsu.release`: the items that many users share."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
 from dpsu.algorithms.algorithm import Algorithm
+from dpsu.algorithms.candidate_list import add_candidates
 from dpsu.algorithms.catalogue import DEFAULT, find_private, hinted
-from dpsu.algorithms.holders import CountingTerms
+from dpsu.algorithms.holders import Counts, counting_terms
 from dpsu.algorithms.job import SingleJob
 from dpsu.algorithms.public_items import read_lists
 from dpsu.algorithms.request import Calibration, MaxItems, Request
@@ -41,7 +43,12 @@ def release(
     format: str | None = None,
     public_items: Any = None,
     exclude: Any = None,
-    counts: bool = False,
+    candidates: Any = None,
+    false_share: float | None = None,
+    discover: bool = True,
+    counts: bool | Counts = False,
+    sums: Mapping[str, tuple[float, float]] | None = None,
+    others: bool = False,
     ledger: Ledger | str | Path | None = None,
     title: str | None = None,
     note: str | None = None,
@@ -67,8 +74,13 @@ def release(
     `user`: each line, or each file, belongs to one user. docs/text.md has examples.
 
     Items in `public_items` are always in the output and cost nothing; items in `exclude` never are. Both are a list, a
-    frame or the Path of a file. `counts=True` adds a noisy number of holders to each item, for a tenth of the budget
-    (docs/counts.md). A `ledger` records what is spent and refuses a release that would pass its cap. `title` and `note` go
+    frame or the Path of a file. `candidates` is a public list of the same kinds of items that could come out. Listed items
+    need fewer holders, at the same privacy, but on average up to `false_share` of the released ones are held by
+    nobody. The output says which items are `listed`. `discover=False` releases listed items only (docs/lists.md).
+    `counts=True` or `dpsu.Counts(…)` adds a noisy number of holders to each item;
+    `sums={"amount": (0, 50)}` adds the sum over users of their total for the item, cut to these bounds, and the mean;
+    `others=True` gives `release.others` for all items that were not released (docs/counts.md).
+    A `ledger` records what is spent and refuses a release that would pass its cap. `title` and `note` go
     into the statement. `check_user=False` silences notes about user columns that do not look like users; these notes are
     for the curator only.
 
@@ -93,9 +105,18 @@ def release(
     )
     where = engine_for(source, engine)
     chosen = hinted(find_private(algorithm, unsafe), typical_items).for_engine(where.parts)
+    chosen, notes = add_candidates(chosen, candidates, false_share, discover, described.text)
+    counting = counting_terms(counts, sums, others)
+    if counting is not None and counting.sums:
+        if described.text is not None:
+            raise InvalidArgument("sums need a column of items; text has none.")
+        described = replace(described, sums=counting.sums)
     lists = read_lists(public_items, exclude, described.text)
-    if (lists or counts) and where.name != "local":
-        raise InvalidArgument("public_items, exclude and counts are for the local engine.")
+    lists = replace(lists, notes=lists.notes + notes)
+    if (lists or counting or candidates is not None) and where.name != "local":
+        raise InvalidArgument(
+            "public_items, exclude, candidates, counts, sums and others are for the local engine."
+        )
     request = Request.asked(epsilon, delta, max_items, calibration)
-    job = SingleJob(chosen, request, CountingTerms() if counts else None)
+    job = SingleJob(chosen, request, counting)
     return run(job, described, where, Terms(ledger, lists, title, note, check_user, progress, period))

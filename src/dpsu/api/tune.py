@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dpsu.algorithms.holders import CountingTerms
+from dpsu.algorithms.holders import Counts, counting_terms
 from dpsu.algorithms.public_items import read_lists
 from dpsu.algorithms.request import Request
 from dpsu.algorithms.tuning import Candidate, Method, Setting, TuneBySelection, TuneJob, TuneOnPart
@@ -58,7 +58,7 @@ def tune(
     format: str | None = None,
     public_items: Any = None,
     exclude: Any = None,
-    counts: bool = False,
+    counts: bool | Counts = False,
     ledger: Ledger | str | Path | None = None,
     title: str | None = None,
     note: str | None = None,
@@ -98,7 +98,7 @@ def tune(
         raise InvalidArgument("private selection has no share for counts: tune on a part (method='part').")
     request, candidates = Request(epsilon, delta), [Candidate.of(setting) for setting in settings]
     job: TuneJob = (
-        TuneOnPart(request, candidates, tuning_share, CountingTerms() if counts else None)
+        TuneOnPart(request, candidates, tuning_share, counting_terms(counts))
         if method == "part"
         else TuneBySelection(request, candidates, tries)
     )

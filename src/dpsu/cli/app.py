@@ -9,7 +9,7 @@ import typer
 import dpsu
 from dpsu.cli.algorithms import algorithms
 from dpsu.cli.check_policy import check_policy
-from dpsu.cli.compare import compare
+from dpsu.cli.compare import SweepCommand, compare
 from dpsu.cli.demo import demo
 from dpsu.cli.ledger import ledger_app
 from dpsu.cli.ngrams import ngrams
@@ -44,7 +44,8 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     release, ngrams, tune, plan, algorithms, check_policy, compare, verify, report, demo,
 )  # fmt: skip
 for command in COMMANDS:
-    app.command(command.__name__.replace("_", "-"))(spelled_out(command))
+    kind = SweepCommand if command is compare else None
+    app.command(command.__name__.replace("_", "-"), cls=kind)(spelled_out(command))
 app.add_typer(ledger_app)
 app.add_typer(series_app)
 

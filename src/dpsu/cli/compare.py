@@ -1,19 +1,20 @@
 """`dpsu compare`."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 import dpsu
 from dpsu.cli.options import (
     AsJson,
     CalibrationName,
     CalibrationOption,
-    MaxItems,
     OptionalDataOptions,
-    PrivacyOptions,
+    SweptPrivacyOptions,
     Unsafe,
     given,
 )
@@ -22,15 +23,62 @@ from dpsu.cli.terminal import say, stages
 
 ONLY_PUBLIC = "every run spent a privacy of its own: these figures are fit for public or synthetic data only."
 
+SWEPT = ("--epsilon", "--max-items")
+
+
+class SweepCommand(TyperCommand):
+    """A command whose swept options take several numbers: --epsilon 0.5 1 3."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments with the option repeated before every further number."""
+        return super().parse_args(ctx, _repeated(args))
+
+
+def _repeated(arguments: Sequence[str]) -> list[str]:
+    """The arguments with a swept option before each of its numbers, as typer reads them.
+
+    >>> _repeated(["--epsilon", "0.5", "1", "pairs.csv"])
+    ['--epsilon', '0.5', '--epsilon', '1', 'pairs.csv']
+    """
+    result: list[str] = []
+    option, waiting = "", False
+    for place, argument in enumerate(arguments):
+        if argument == "--":
+            return [*result, *arguments[place:]]
+        name, _, value = argument.partition("=")
+        if name in SWEPT:
+            option, waiting = name, not value
+        elif waiting:
+            waiting = False
+        elif option and _is_number(argument):
+            result.append(option)
+        else:
+            option = ""
+        result.append(argument)
+    return result
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
 
 def compare(
     data: OptionalDataOptions,
-    privacy: PrivacyOptions,
+    privacy: SweptPrivacyOptions,
     algorithm: Annotated[
         list[str] | None, typer.Option(help="Algorithm to compare, see `dpsu algorithms`; repeat it.")
     ] = None,
     runs: Annotated[int, typer.Option(help="Number of releases per algorithm.")] = 3,
-    max_items: MaxItems = 300,
+    max_items: Annotated[
+        list[int] | None,
+        typer.Option(
+            help="Number of items of one user that count at most, or several: --max-items 5 10 50; default: 300."
+        ),
+    ] = None,
     calibration: CalibrationOption = CalibrationName.exact,
     data_is_public: Annotated[
         bool,
@@ -50,9 +98,8 @@ def compare(
         frame = dpsu.compare(
             **data.arguments(),
             **privacy.arguments(),
-            **given(algorithms=algorithm or None),
+            **given(algorithms=algorithm or None, max_items=max_items or None),
             runs=runs,
-            max_items=max_items,
             calibration=calibration.value,
             data_is_public=data_is_public,
             unsafe=unsafe,
@@ -65,7 +112,8 @@ def compare(
         return
     from rich.console import Console
 
-    from dpsu.report.text import comparison_table
+    from dpsu.report.text import comparison_tables
 
-    Console().print(comparison_table(frame))
+    for table in comparison_tables(frame):
+        Console().print(table)
     say(ONLY_PUBLIC)

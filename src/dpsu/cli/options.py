@@ -170,6 +170,19 @@ class PrivacyOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SweptPrivacyOptions(PrivacyOptions):
+    """The privacy of a comparison, with several values of epsilon."""
+
+    epsilon: Annotated[
+        list[float] | None, typer.Option(help="Privacy loss, such as 1, or several: --epsilon 0.5 1 3.")
+    ] = None  # type: ignore[assignment]
+
+    def arguments(self) -> dict[str, Any]:
+        """Epsilons and delta, or an explanation why there is no default."""
+        return PrivacyOptions(epsilon=self.epsilon or None, delta=self.delta).arguments()  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, kw_only=True)
 class AlgorithmOptions:
     """The algorithm and its options."""
 
@@ -217,7 +230,35 @@ class AlgorithmOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ListOptions:
+class CountOptions:
+    """Counts beside the items."""
+
+    counts: Annotated[bool, typer.Option("--counts", help="Add a noisy number of holders to each item.")] = (
+        False
+    )
+    counts_share: Annotated[
+        float | None, typer.Option(help="Share of the budget for counts; default: 0.2. Implies --counts.")
+    ] = None
+    counts_max_items: Annotated[
+        int | None,
+        typer.Option(help="Released items for which a user counts in full; default: 10. Implies --counts."),
+    ] = None
+
+    @property
+    def counted(self) -> bool:
+        """Whether there are counts beside the items."""
+        return bool(CountOptions.arguments(self)["counts"])
+
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of the Python functions."""
+        from dpsu.algorithms.holders import Counts
+
+        asked = given(share=self.counts_share, max_items=self.counts_max_items)
+        return {"counts": Counts(**asked) if asked else self.counts}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListOptions(CountOptions):
     """Lists of items, and counts."""
 
     public_items: Annotated[
@@ -227,13 +268,69 @@ class ListOptions:
     exclude: Annotated[
         Path | None, typer.Option(help="File of items that are never in the output; one per line.")
     ] = None
-    counts: Annotated[bool, typer.Option("--counts", help="Add a noisy number of holders to each item.")] = (
-        False
-    )
 
     def arguments(self) -> dict[str, Any]:
         """The arguments of the Python functions."""
-        return dict(vars(self))
+        return {**super().arguments(), "public_items": self.public_items, "exclude": self.exclude}
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeasureOptions:
+    """Sums beside counts, and what is said of items that are not released."""
+
+    sum: Annotated[
+        list[str] | None,
+        typer.Option(help="Column to sum and bounds of a user's total, such as days:0:50; repeat it."),
+    ] = None
+    others: Annotated[
+        bool, typer.Option("--others", help="Print one number for all items that are not released.")
+    ] = False
+
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of the Python functions."""
+        sums = [_bounds(text) for text in self.sum or []]
+        if len(dict(sums)) < len(sums):
+            raise InvalidArgument("--sum names a column twice: give each column once.")
+        return {"sums": dict(sums) or None, "others": self.others}
+
+
+def _bounds(text: str) -> tuple[str, tuple[float, float]]:
+    """The column and the bounds that days:0:50 means."""
+    column, *bounds = text.rsplit(":", 2)
+    try:
+        low, high = map(float, bounds)
+    except ValueError:
+        raise InvalidArgument(
+            f"--sum takes a column and two bounds, such as days:0:50, not {text!r}."
+        ) from None
+    return column, (low, high)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CandidateOptions:
+    """A public list of items that could come out."""
+
+    candidates: Annotated[
+        Path | None,
+        typer.Option(help="File of public items that could come out, held or not; one per line."),
+    ] = None
+    false_share: Annotated[
+        float | None,
+        typer.Option(
+            help="With --candidates: share of the released listed items that nobody holds, on average, at most."
+        ),
+    ] = None
+    listed_only: Annotated[
+        bool, typer.Option("--listed-only", help="With --candidates: release no other items.")
+    ] = False
+
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of the Python functions."""
+        return {
+            "candidates": self.candidates,
+            "false_share": self.false_share,
+            "discover": not self.listed_only,
+        }
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -56,6 +56,8 @@ class OutputOptions:
         record: RecordOptions,
         lists: ListOptions,
         order: Path | None = None,
+        candidates: Path | None = None,
+        beside: bool = False,
     ) -> None:
         """Fail before any work if an output cannot be written, or would overwrite an input or another output."""
         from dpsu.outcome import write as out
@@ -63,9 +65,15 @@ class OutputOptions:
         if self.no_statement and self.statement is not None:
             raise InvalidArgument("--statement and --no-statement exclude each other.")
         out.check_writable(self.output)
-        if lists.counts and (self.output == STANDARD or Path(self.output).suffix.lower() == ".txt"):
+        if (lists.counted or beside) and (
+            self.output == STANDARD or Path(self.output).suffix.lower() == ".txt"
+        ):
             raise InvalidArgument(
                 "plain text has no room for counts; write them to .parquet, .csv, .tsv or .jsonl."
+            )
+        if candidates is not None and (self.output == STANDARD or Path(self.output).suffix.lower() == ".txt"):
+            raise InvalidArgument(
+                "plain text has no room for the column 'listed'; write to .parquet, .csv, .tsv or .jsonl."
             )
         for path in (self.statement_path, self.report):
             if path is not None:
@@ -76,6 +84,7 @@ class OutputOptions:
             "--public-items": lists.public_items,
             "--exclude": lists.exclude,
             "--order": order,
+            "--candidates": candidates,
         }
         require_apart(written, inputs, used)
 
@@ -92,6 +101,7 @@ class OutputOptions:
                 "output": self.output,
                 "statement": result.statement.to_dict() if result.statement else None,
                 "warning": result.warning,
+                **({"others": result.others} if result.others else {}),
             }
             to = sys.stderr if self.output == STANDARD else sys.stdout
             print(json.dumps(summary, indent=2, ensure_ascii=False), file=to)
@@ -111,6 +121,8 @@ class OutputOptions:
 
         place = "standard output" if self.output == STANDARD else self.output
         say(f"released {len(result):,} item{'' if len(result) == 1 else 's'} to {place}")
+        for name, value in (result.others or {}).items():
+            say(f"all other items, {name}: {value:,.6g}")
         errors().print(statement_panel(result.statement, result.warning))
         if result.statement is not None and self.statement_path is not None:
             say(f"the statement is in {self.statement_path}")

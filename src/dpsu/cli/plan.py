@@ -13,7 +13,9 @@ from dpsu.cli.options import (
     AsJson,
     CalibrationName,
     CalibrationOption,
+    CountOptions,
     MaxItemsOrAuto,
+    MeasureOptions,
     PrivacyOptions,
     given,
     max_items_of,
@@ -33,6 +35,8 @@ class SizesName(StrEnum):
 def plan(
     privacy: PrivacyOptions,
     algorithm: AlgorithmOptions,
+    counts: CountOptions,
+    measures: MeasureOptions,
     max_items: MaxItemsOrAuto = "auto",
     calibration: CalibrationOption = CalibrationName.exact,
     users: Annotated[
@@ -74,6 +78,8 @@ def plan(
         made = dpsu.plan(
             **privacy.arguments(),
             **algorithm.arguments(),
+            **counts.arguments(),
+            **measures.arguments(),
             max_items=max_items_of(max_items),
             calibration=calibration.value,
             **given(shape=shape, like=like, user=user, item=item, text=text),

@@ -10,9 +10,11 @@ from dpsu.cli.options import (
     AlgorithmOptions,
     CalibrationName,
     CalibrationOption,
+    CandidateOptions,
     DataOptions,
     ListOptions,
     MaxItemsOrAuto,
+    MeasureOptions,
     PrivacyOptions,
     RecordOptions,
     Unsafe,
@@ -35,6 +37,8 @@ def release(
     privacy: PrivacyOptions,
     algorithm: AlgorithmOptions,
     lists: ListOptions,
+    listed: CandidateOptions,
+    measures: MeasureOptions,
     record: RecordOptions,
     max_items: MaxItemsOrAuto = "auto",
     calibration: CalibrationOption = CalibrationName.exact,
@@ -51,13 +55,22 @@ def release(
 
     dpsu release posts.parquet --user author --item word --epsilon 1 --delta 1e-7 -o words.parquet
     """
-    outputs.check(data.files, record, lists, order=algorithm.order)
+    outputs.check(
+        data.files,
+        record,
+        lists,
+        order=algorithm.order,
+        candidates=listed.candidates,
+        beside=bool(measures.sum or measures.others),
+    )
     with stages(outputs.silent) as progress, notes(outputs.quiet):
         released = dpsu.release(
             **data.arguments(),
             **privacy.arguments(),
             **algorithm.arguments(),
             **lists.arguments(),
+            **listed.arguments(),
+            **measures.arguments(),
             **record.arguments(),
             max_items=max_items_of(max_items),
             calibration=calibration.value,

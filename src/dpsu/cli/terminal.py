@@ -22,7 +22,7 @@ def errors() -> "Console":
 
 def say(line: str) -> None:
     """Print a line on standard error as it is."""
-    errors().print(line, markup=False, soft_wrap=True)
+    errors().print(line, markup=False, emoji=False, soft_wrap=True)
 
 
 @contextmanager

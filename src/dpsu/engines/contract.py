@@ -22,6 +22,9 @@ Columns = Mapping[str, NDArray[Any]]
 Step = Callable[[Columns], Columns]
 """A pure function from columns to the columns that it changes or adds."""
 
+SHOWN = "shown: "
+"""Columns of items whose names begin so are handed over beside the names of released items."""
+
 NO_TABLE = np.zeros(0, np.int64)
 
 
@@ -92,6 +95,9 @@ class Engine(Protocol):
     def leave_out(self, sets: Any, digests: "Digests") -> Any:
         """The sets as if nobody held the items with these digests."""
 
+    def admit(self, sets: Any, items: "pl.DataFrame", digests: "Digests") -> Any:
+        """The sets with these items in the union, held or not; the table of items has the column `listed`."""
+
     def require_users(self, sets: Any, most: int) -> None:
         """Raise an error, for the curator only, if there are more users than the calibration covers."""
 
@@ -119,6 +125,9 @@ class Engine(Protocol):
 
     def update(self, items: Any, step: Step) -> Any:
         """The items with the columns that `step` changes or adds."""
+
+    def collect(self, items: Any, step: Callable[[Columns], NDArray[Any]]) -> NDArray[Any]:
+        """The values that `step` finds in all items, in any order. Only for values that the promise covers."""
 
     def names(self, sets: Any, items: Any) -> Any:
         """The items whose column `released` is true, in their original type: a sorted Polars frame, or a Spark frame."""

@@ -12,14 +12,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dpsu.engines.contract import Columns, Rule, Step, Walk
+from dpsu.engines.contract import SHOWN, Columns, Rule, Step, Walk
 from dpsu.errors import TooLarge
 from dpsu.kernels.arrays import Codes
 from dpsu.kernels.loops import find_loop
 from dpsu.kernels.rows import keep_open
 from dpsu.randomness.digests import sample_rows
 from dpsu.randomness.stream import Purpose, Stream
-from dpsu.sets.user_sets import Digests, UserSets, among, ranks
+from dpsu.sets.user_sets import Digests, UserSets, admit, among, ranks
 from dpsu.sources.corpus import Corpus, read_corpus
 from dpsu.sources.pairs import read_sets
 from dpsu.sources.text import read_text
@@ -57,6 +57,7 @@ class Rows:
     held: NDArray[np.bool_]
     longest: int
     table: Columns | None = None
+    listed: NDArray[np.bool_] | None = None
 
 
 Sets = UserSets | list[Rows]
@@ -85,7 +86,7 @@ class LocalEngine:
         how = _reading(source, stream)
         if source.text is not None:
             return read_text(source.data, source.text, **how)
-        return read_sets(source.data, item=source.item, **how)
+        return read_sets(source.data, item=source.item, sums=source.sums, **how)
 
     def read_corpus(self, source: "Source", stream: Stream) -> Corpus:
         """All text of the source as words."""
@@ -110,11 +111,11 @@ class LocalEngine:
             )
 
     def items(self, sets: Sets) -> Columns:
-        """One row per item of the union, with its digest."""
+        """One row per item of the union, with its digest, and whether it is listed if there is a list."""
         first = _parts_of(sets)[0]
         if isinstance(first, Rows) and first.table is not None:
             return first.table
-        return {"digest": first.item_digests}
+        return {"digest": first.item_digests, **({} if first.listed is None else {"listed": first.listed})}
 
     def restrict(self, sets: Sets, items: Columns) -> list[Rows]:
         """The sets restricted to open items, with their table of items."""
@@ -126,6 +127,10 @@ class LocalEngine:
     ) -> NDArray[np.int64]:
         """The noisy number of users by the size of their sets."""
         return noise(sum((tallied(own, bins) for own in _parts_of(sets)), np.zeros(len(bins), np.int64)))
+
+    def admit(self, sets: UserSets, items: pl.DataFrame, digests: Digests) -> UserSets:
+        """The sets with these items in the union, held or not."""
+        return admit(sets, items, digests)
 
     def bound(
         self, sets: Sets, max_items: int, stream: Stream, *, round: int = 0, keep: Columns | None = None
@@ -182,10 +187,6 @@ class LocalEngine:
     def update(self, items: Columns, step: Step) -> Columns:
         """Apply `step` to all items at once."""
         size = len(items["digest"])
-        threads = max(1, min(self.threads, size // FEWEST_ITEMS))
-        each = 1 + size // (threads * MOST_ITEMS)
-        bounds = np.linspace(0, size, 1 + threads * each).astype(int)
-
         changed: dict[str, NDArray[Any]] = {}
 
         def on_slice(bounds: tuple[int, int]) -> None:
@@ -193,13 +194,32 @@ class LocalEngine:
             for name, column in step({name: column[own] for name, column in items.items()}).items():
                 changed.setdefault(name, np.empty(size, column.dtype))[own] = column
 
-        self._on_threads(on_slice, list(pairwise(bounds)))
+        self._on_threads(on_slice, self._slices(size))
         return {**items, **changed}
 
+    def collect(self, items: Columns, step: Callable[[Columns], NDArray[Any]]) -> NDArray[Any]:
+        """The values that `step` finds in all items."""
+
+        def on_slice(bounds: tuple[int, int]) -> NDArray[Any]:
+            own = slice(*bounds)
+            return step({name: column[own] for name, column in items.items()})
+
+        return np.concatenate(self._on_threads(on_slice, self._slices(len(items["digest"]))))
+
+    def _slices(self, size: int) -> list[tuple[int, int]]:
+        """Bounds of slices of all items, as many for each thread."""
+        threads = max(1, min(self.threads, size // FEWEST_ITEMS))
+        each = 1 + size // (threads * MOST_ITEMS)
+        return list(pairwise(np.linspace(0, size, 1 + threads * each).astype(int)))
+
     def names(self, sets: UserSets, items: Columns) -> pl.DataFrame:
-        """Decode the released items, with the column `holders` if they were counted."""
+        """Decode the released items, with `listed` if there is a list, and the columns that are to be shown."""
         codes = np.flatnonzero(items["released"]).astype(np.uint32)
-        beside = {"holders": items["holders"][codes]} if "holders" in items else None
+        beside = {
+            name.removeprefix(SHOWN): column[codes]
+            for name, column in items.items()
+            if name.startswith(SHOWN) or name == "listed"
+        }
         return sets.names.decode(codes, beside)
 
     def _rows_of(self, sets: Sets) -> list[Rows]:
@@ -213,6 +233,7 @@ class LocalEngine:
         bounds = np.searchsorted(sets.indptr, np.linspace(0, pairs, threads + 1).astype(np.int64))
         bounds[-1] = len(sets.user_digests)
         held, longest = np.ones(len(sets.item_digests), np.bool_), longest_of(sets.indptr)
+        held[len(held) - sets.absent :] = False
         return [
             Rows(
                 sets.indptr[first : last + 1],
@@ -221,6 +242,7 @@ class LocalEngine:
                 sets.item_digests,
                 held,
                 longest,
+                listed=sets.listed,
             )
             for first, last in pairwise(bounds)
         ]
@@ -258,7 +280,7 @@ def _with_open(rows: Rows, opened: NDArray[np.bool_]) -> Rows:
     """The rows of users who have open items, restricted to open items."""
     indptr, items, busy = keep_open(rows.indptr, rows.items, opened)
     users = rows.user_digests.take(busy, axis=0)
-    return Rows(indptr, items, users, rows.item_digests, rows.held & opened, rows.longest)
+    return replace(rows, indptr=indptr, items=items, user_digests=users, held=rows.held & opened)
 
 
 def _cut(rows: Rows, max_items: int, stream: Stream, round: int) -> Rows:

@@ -14,6 +14,7 @@ HOMES = {
     "weigh_evenly": "dpsu.kernels.weights",
     "weigh_proportionally": "dpsu.kernels.weights",
     "count_holders": "dpsu.kernels.weights",
+    "weigh_by_root": "dpsu.kernels.measures",
     "weigh_rerouted": "dpsu.kernels.mad",
     "weigh_with_bias": "dpsu.kernels.mad",
     "l1_descent": "dpsu.kernels.descent",

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import polars as pl
 
+from dpsu.outcome.columns import HOLDERS, columns_beside, sum_of
 from dpsu.outcome.statement import Statement
 from dpsu.outcome.write import write_frame
 
@@ -16,7 +17,9 @@ class Release(ABC):
     """Released items, sorted, with their statement.
 
     `statement` is None after an algorithm that is not private, and `warning` then says so. With counts the frames and
-    files have a further column, `holders`. `notes` are for the curator of the data alone: they depend on the data, and no
+    files have the columns `holders` and `half_width`, and three more per column that is summed; with candidates also
+    `listed`. `others` is what is said of all items that were not released.
+    `notes` are for the curator of the data alone: they depend on the data, and no
     output, repr or pickle has them. `exclude_salt` opens the salted digest of the list `exclude` in the statement.
 
     >>> import dpsu
@@ -32,6 +35,7 @@ class Release(ABC):
         self.warning = warning
         self.notes: tuple[str, ...] = ()
         self.users: int | None = None
+        self.others: dict[str, float] | None = None
         self.exclude_salt: bytes | None = None
         self.on_save: Callable[[Path, str], None] | None = None
 
@@ -46,17 +50,32 @@ class Release(ABC):
     @cached_property
     def items(self) -> list[Any]:
         """The items in their original type; tuples if an item has several columns."""
-        names = self._frame.drop("holders") if self._counted else self._frame
+        beside = self._beside + ["listed"] * self._has_list
+        names = self._frame.drop(beside)
         return names.to_series().to_list() if names.width == 1 else names.rows()
 
     @cached_property
     def counts(self) -> dict[Any, int] | None:
-        """The noisy number of holders of every item, which may be negative; None unless counts=True."""
-        return dict(zip(self.items, self._frame["holders"], strict=True)) if self._counted else None
+        """The noisy number of holders of every item, None unless counts were asked for."""
+        return dict(zip(self.items, self._frame[HOLDERS], strict=True)) if self._beside else None
+
+    @cached_property
+    def sums(self) -> dict[str, dict[Any, float]]:
+        """The noisy sums by column, each by item."""
+        found = [name for name in self._beside if name.endswith(sum_of(""))]
+        return {
+            name.removesuffix(sum_of("")): dict(zip(self.items, self._frame[name], strict=True))
+            for name in found
+        }
 
     @property
-    def _counted(self) -> bool:
-        return self.statement is not None and "counts" in self.statement.parameters
+    def _beside(self) -> list[str]:
+        """The columns of counts and sums."""
+        return [] if self.statement is None else columns_beside(self.statement.parameters)
+
+    @property
+    def _has_list(self) -> bool:
+        return self.statement is not None and "candidates" in self.statement.parameters
 
     @cached_property
     def _members(self) -> frozenset[Any]:

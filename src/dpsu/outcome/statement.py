@@ -156,7 +156,7 @@ def claims(
         )
     stated += [
         f"the list {name} was not made from this data"
-        for name in ("public_items", "exclude", "order")
+        for name in ("public_items", "exclude", "order", "candidates")
         if name in lists
     ]
     stated += [

@@ -26,11 +26,32 @@ def check_chart(path: str | Path) -> None:
     _pyplot()
 
 
-def compare_chart(frame: pl.DataFrame, path: str | Path, title: str = "items released") -> None:
-    """A bar per algorithm with the smallest and largest number of items of its runs, and the ceiling as a line."""
+def compare_chart(frame: pl.DataFrame, path: str | Path) -> None:
+    """A bar per algorithm, and per max_items if there are several; a panel per epsilon."""
+    if frame["max_items"].n_unique() > 1:
+        frame = frame.with_columns(algorithm=pl.format("{}, max_items {}", "algorithm", "max_items"))
+    parts = frame.partition_by("epsilon", maintain_order=True)
+    draw_panels({f"items released, epsilon {part['epsilon'][0]:g}": part for part in parts}, path)
+
+
+def draw_panels(frames: dict[str, pl.DataFrame], path: str | Path) -> None:
+    """Panels by title, one below the other: a bar per row with the range of its runs, and the ceiling as a line."""
     plt = _pyplot()
-    rows = frame.sort("items")
-    figure, axes = plt.subplots(figsize=(8, 1.2 + 0.42 * rows.height), layout="constrained")
+    heights = [0.8 + 0.42 * frame.height for frame in frames.values()]
+    figure, panels = plt.subplots(
+        len(frames),
+        squeeze=False,
+        figsize=(8, 0.4 + sum(heights)),
+        height_ratios=heights,
+        layout="constrained",
+    )
+    for axes, (title, frame) in zip(panels[:, 0], frames.items(), strict=True):
+        _draw_bars(axes, frame.sort("items"))
+        axes.set_title(title)
+    _save(figure, path)
+
+
+def _draw_bars(axes: Any, rows: pl.DataFrame) -> None:
     means = rows["items"]
     colours = [BLUE if private else RED for private in rows["private"]]
     ends = [(means - rows["fewest"]).to_list(), (rows["most"] - means).to_list()]
@@ -46,9 +67,7 @@ def compare_chart(frame: pl.DataFrame, path: str | Path, title: str = "items rel
     label = f"ceiling {ceiling:,.0f}"
     axes.annotate(label, (ceiling, -0.4), xytext=(-4, 0), textcoords="offset points", ha="right", color=GREY)
     axes.set_xlim(0, 1.12 * max(ceiling, *rows["most"], 1))
-    figure.suptitle(title)
     axes.spines[["top", "right"]].set_visible(False)
-    _save(figure, path)
 
 
 def plan_chart(plan: "Plan", path: str | Path | None = None) -> Any:

@@ -70,5 +70,18 @@ def parameters_in_words(statement: Statement) -> list[tuple[str, str]]:
     return [(name, in_words(value)) for name, value in found]
 
 
+def counts_in_words(counts: Mapping[str, Any]) -> str:
+    """What is measured of the items, and its noise."""
+    cut = counts.get("max_items", "max_items")
+    told = [f"holders with noise {counts['sigma']:.4g}; users count in full for up to {cut} released items"]
+    told += [
+        f"sums of {each['column']!r} within {each['low']:g} to {each['high']:g} per user with noise {each['sigma']:.4g}"
+        for each in counts.get("sums", [])
+    ]
+    if "others" in counts:
+        told.append(f"users of other items with noise {counts['others']['sigma']:.4g}")
+    return "; ".join(told) + f"; {counts['share']:.3g} of the budget"
+
+
 def _columns(names: Sequence[str]) -> str:
     return f"{'column' if len(names) == 1 else 'columns'} {', '.join(map(repr, names))}"

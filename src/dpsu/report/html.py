@@ -15,7 +15,7 @@ import numpy as np
 
 from dpsu.algorithms.algorithm import Algorithm
 from dpsu.algorithms.catalogue import CATALOGUE
-from dpsu.algorithms.holders import share_with_counts
+from dpsu.algorithms.holders import CountingTerms, share_with_counts
 from dpsu.algorithms.mechanism import Mechanism
 from dpsu.algorithms.request import Request
 from dpsu.api.plan import Plan
@@ -92,7 +92,8 @@ def _calibrated(algorithm: Algorithm, statement: Statement) -> Mechanism:
     how: Any = statement.calibration
     request = Request(statement.epsilon, statement.delta, statement.max_items, how)
     if "counts" in statement.parameters:
-        return share_with_counts(algorithm, request)[0]
+        terms = CountingTerms(share=statement.parameters["counts"]["share"])
+        return share_with_counts(algorithm, request, terms)[0]
     return algorithm.calibrate(request)
 
 

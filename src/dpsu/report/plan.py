@@ -22,8 +22,10 @@ def plan_text(plan: "Plan") -> str:
     """Noise and thresholds, and what to expect: simulated, or in the worst case."""
     parts = [_headline(plan)]
     if plan.outlook is None:
-        return "\n\n".join([*parts, _worst_case(plan), "\n".join(_wrapped(WITHOUT_SHAPE))])
-    return "\n\n".join([*parts, expectation(plan.outlook), *_bars_of(plan.outlook), _worst_case(plan)])
+        parts += [_worst_case(plan), "\n".join(_wrapped(WITHOUT_SHAPE))]
+    else:
+        parts += [expectation(plan.outlook), *_bars_of(plan.outlook), _worst_case(plan)]
+    return "\n\n".join([*parts, *_counts(plan)])
 
 
 def expectation(outlook: "Outlook") -> str:
@@ -90,6 +92,20 @@ def _worst_case(plan: "Plan") -> str:
             f"{', '.join(needed)}."
         )
     )
+
+
+def _counts(plan: "Plan") -> list[str]:
+    """The error of counts, sums and others."""
+    if plan.counting is None:
+        return []
+    errors = plan.counting.errors()
+    told = [
+        f"Counts are within {errors['half_width']:.3g} of the truth in 95 % of cases, if users hold at most "
+        f"{errors['max_items']} released items; items of users with more are counted too low."
+    ]
+    told += [f"Sums of {name!r} are within {half:.3g}." for name, half in errors["sums"].items()]
+    told += [f"Others, {name!r}, are within {half:.3g}." for name, half in errors["others"].items()]
+    return ["\n".join(_wrapped(" ".join(told)))]
 
 
 def _wrapped(text: str) -> list[str]:

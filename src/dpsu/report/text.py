@@ -1,6 +1,6 @@
 """Plans, releases and catalogues as terminal text."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import polars as pl
@@ -10,10 +10,11 @@ from rich.text import Text
 
 from dpsu.outcome.ledger import Ledger, by_period
 from dpsu.outcome.statement import Statement
-from dpsu.report.facts import facts
+from dpsu.report.facts import counts_in_words, facts
 from dpsu.report.numbers import number, percent
 
 WIDTH = 100
+LIMITS_PER_TABLE = 4
 KINDS = {
     "single": "",
     "levels": "levels of ",
@@ -48,6 +49,8 @@ def statement_text(statement: Statement) -> str:
     ]
     if single:
         lines.append(f"Parameters: {', '.join(single)}.")
+    if "counts" in statement.parameters:
+        lines.append(f"Counts: {counts_in_words(statement.parameters['counts'])}.")
     lines.append(f"Noise: {statement.noise_source}.")
     if statement.budget:
         lines.append(
@@ -85,23 +88,60 @@ def catalogue_table(frame: pl.DataFrame) -> Table:
     return table
 
 
-def comparison_table(frame: pl.DataFrame) -> Table:
-    """Algorithms side by side, the most items first."""
+def comparison_tables(frame: pl.DataFrame) -> Iterator[Table]:
+    """Algorithms side by side, the most items first; a table per epsilon, in columns by max_items if there are several."""
+    limits = sorted(frame["max_items"].unique())
+    for part in frame.partition_by("epsilon", maintain_order=True):
+        if len(limits) == 1:
+            yield _comparison(part)
+        for first in range(0, len(limits), LIMITS_PER_TABLE) if len(limits) > 1 else ():
+            yield _sweep(part, limits[first : first + LIMITS_PER_TABLE])
+
+
+def _comparison(frame: pl.DataFrame) -> Table:
+    """Items, spread and seconds of every algorithm."""
     ceiling = frame["ceiling"][0]
-    table = Table(
-        title="items released",
-        caption=f"No private algorithm releases more than {ceiling:,.0f} items on average from this data.",
-    )
-    table.add_column("algorithm")
+    table = _titled(frame)
     for column in ("items", "spread", "of the ceiling", "seconds"):
         table.add_column(column, justify="right")
     for entry in frame.iter_rows(named=True):
-        name = entry["algorithm"] if entry["private"] else f"{entry['algorithm']} (NOT private)"
         part = percent(entry["items"] / ceiling) if ceiling else "-"
         table.add_row(
-            name, f"{entry['items']:,.0f}", f"± {entry['spread']:,.0f}", part, f"{entry['seconds']:.2f}"
+            _marked(entry),
+            f"{entry['items']:,.0f}",
+            f"± {entry['spread']:,.0f}",
+            part,
+            f"{entry['seconds']:.2f}",
         )
     return table
+
+
+def _sweep(frame: pl.DataFrame, limits: Sequence[int]) -> Table:
+    """Items of every algorithm, with a column for every max_items."""
+    table = _titled(frame)
+    for limit in limits:
+        table.add_column(f"{limit:,}", justify="right")
+    found: dict[str, dict[int, float]] = {}
+    for entry in frame.iter_rows(named=True):
+        found.setdefault(_marked(entry), {})[entry["max_items"]] = entry["items"]
+    for name, items in found.items():
+        table.add_row(name, *(f"{items[limit]:,.0f}" if limit in items else "-" for limit in limits))
+    table.title = f"{table.title}, by max_items"
+    return table
+
+
+def _titled(frame: pl.DataFrame) -> Table:
+    epsilon, ceiling = frame.row(0, named=True)["epsilon"], frame["ceiling"][0]
+    table = Table(
+        title=f"items released, epsilon {epsilon:g}",
+        caption=f"No private algorithm releases more than {ceiling:,.0f} items on average from this data.",
+    )
+    table.add_column("algorithm", no_wrap=True)
+    return table
+
+
+def _marked(entry: dict[str, Any]) -> str:
+    return entry["algorithm"] if entry["private"] else f"{entry['algorithm']} (NOT private)"
 
 
 def ledger_table(ledger: Ledger) -> Table:

@@ -4,7 +4,7 @@ Encoding works batch by batch and keeps only the distinct values, so the source 
 Two encoders share no state: values of one release cannot appear in another.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -299,14 +299,29 @@ class KeyEncoder:
         return [codes, *reversed(parts)]
 
 
+ValueReader = Callable[[pl.DataFrame], dict[str, NDArray[np.int64]]]
+"""The columns of a batch that are summed, in whole units."""
+
+
 class PairEncoder:
     """The users and items of some batches, with their own numbering, and their pairs."""
 
-    def __init__(self, schema: pl.Schema, user: list[str], item: list[str], digest_key: bytes) -> None:
+    def __init__(
+        self,
+        schema: pl.Schema,
+        user: list[str],
+        item: list[str],
+        digest_key: bytes,
+        values: ValueReader | None = None,
+    ) -> None:
         self.users = KeyEncoder(schema, user, digest_key)
         self.items = KeyEncoder(schema, item, digest_key)
         self.pairs: list[tuple[Codes, Codes]] = []
+        self.values: list[dict[str, NDArray[np.int64]]] = []
+        self._read_values = values
 
     def encode(self, batch: pl.DataFrame) -> None:
-        """Add the pairs of a batch."""
+        """Add the pairs of a batch, and their values where there are any to be summed."""
+        if self._read_values is not None:
+            self.values.append(self._read_values(batch))
         self.pairs.append((self.users.encode(batch), self.items.encode(batch)))

@@ -1,7 +1,7 @@
 """User sets: one set of item numbers per user, and the names of the items."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -80,7 +80,9 @@ class UserSets:
     in the order of their first appearance in the rows, so that items with few holders are close together in memory for
     loops over rows.
 
-    `notes` are for the curator (see `advice`); they depend on the data and are not pickled.
+    `notes` are for the curator (see `advice`); they depend on the data and are not pickled. `listed` marks the items of a
+    list of candidates, if there is one; the last `absent` items are listed items that nobody holds. `values` has
+    the totals of every pair, in the order of `items`, for the columns that are summed.
     """
 
     indptr: NDArray[np.int64]
@@ -89,6 +91,9 @@ class UserSets:
     item_digests: Digests
     names: Names
     notes: tuple[str, ...] = ()
+    listed: NDArray[np.bool_] | None = None
+    absent: int = 0
+    values: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return "UserSets(<private>)"
@@ -105,6 +110,56 @@ class UserSets:
     def n_items(self) -> int:
         """The number of distinct items; private."""
         return len(self.item_digests)
+
+
+class AdmittedNames(Names):
+    """The names of the items that were read, followed by those of listed items that nobody holds."""
+
+    def __init__(self, read: Names, absent: pl.DataFrame) -> None:
+        self._read = read
+        self._absent = absent
+
+    def __len__(self) -> int:
+        return len(self._read) + self._absent.height
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns of an item."""
+        return self._read.columns
+
+    def decode(
+        self, codes: NDArray[np.integer], beside: Mapping[str, NDArray[Any]] | None = None
+    ) -> pl.DataFrame:
+        """The items with these codes, sorted."""
+        known = codes < len(self._read)
+        further = beside or {}
+        read = self._read.decode(codes[known], {name: values[known] for name, values in further.items()})
+        absent = self._absent[codes[~known].astype(np.int64) - len(self._read)]
+        added = [pl.Series(name, values[~known]) for name, values in further.items()]
+        both = pl.concat([read, absent.with_columns(added)])
+        return pl.DataFrame([_detached(column) for column in both.sort(self.columns)])
+
+
+def admit(sets: UserSets, items: pl.DataFrame, digests: Digests) -> UserSets:
+    """The sets with these items in the union, held or not; each is given once, in the types of the data."""
+    known = sets.item_digests
+    digest_set = np.concatenate([known, digests])
+    order = digest_order(digest_set)
+    ordered = digest_set[order]
+    same = (ordered[1:] == ordered[:-1]).all(axis=1)
+    first, second = order[:-1][same], order[1:][same]
+    listed = np.zeros(len(known), np.bool_)
+    listed[np.minimum(first, second)] = True
+    fresh = np.ones(len(digests), np.bool_)
+    fresh[np.maximum(first, second) - len(known)] = False
+    absent = int(np.count_nonzero(fresh))
+    return replace(
+        sets,
+        item_digests=np.concatenate([known, digests[fresh]]),
+        names=AdmittedNames(sets.names, items.filter(pl.Series(fresh))),
+        listed=np.concatenate([listed, np.ones(absent, np.bool_)]),
+        absent=absent,
+    )
 
 
 def digest_order(digests: Digests) -> NDArray[np.int64]:

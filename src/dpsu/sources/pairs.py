@@ -2,9 +2,10 @@
 
 import os
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from queue import SimpleQueue
 from typing import Any
 
@@ -13,6 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from dpsu.errors import InvalidArgument, TooLarge
+from dpsu.kernels.measures import add_values
 from dpsu.randomness.stream import Stream
 from dpsu.sets.csr import Batch, group_by_user
 from dpsu.sets.hash_table import Codes
@@ -29,6 +31,7 @@ from dpsu.sources.columns import (
 from dpsu.sources.discreet import discreet
 from dpsu.sources.files import reading, scan_paths
 from dpsu.sources.frames import ITEM, USER, scan_collection, scan_frame
+from dpsu.sources.values import MOST_UNITS, Bounds, in_units
 
 BATCH_ROWS = 1 << 19
 ENCODERS = 2
@@ -66,6 +69,7 @@ def read_sets(
     stream: Stream,
     drop_nulls: bool = False,
     format: str | None = None,
+    sums: Mapping[str, Bounds] | None = None,
 ) -> UserSets:
     """The sets of all users in `source`; a pair that occurs twice counts once.
 
@@ -73,21 +77,32 @@ def read_sets(
     standard input), a frame with the Arrow stream interface, a mapping {user: items} or an iterable of (user, items).
     `user` and `item` name the columns, several for a composite key. Collections of Python values have no columns, and
     their items are returned as the column "item". CSV and TSV have no types: their values are read as strings, so that
-    "007" stays "007", and an empty field is null.
+    "007" stays "007", and an empty field is null. For the columns in `sums` every pair gets the total of its rows.
     """
-    frame, label, user_columns, item_columns = scan_source(source, user, item, format)
+    frame, label, user_columns, item_columns = scan_source(source, user, item, format, [*(sums or {})])
     schema = frame.collect_schema()
-    require_types(schema, label)
+    require_types(pl.Schema({name: schema[name] for name in (*user_columns, *item_columns)}), label)
     if drop_nulls:
         frame = frame.drop_nulls()
-    encoders = [PairEncoder(schema, user_columns, item_columns, stream.digest_key) for _ in range(ENCODERS)]
+    values = partial(_values, sums=sums, label=label) if sums else None
+    encoders = [
+        PairEncoder(schema, user_columns, item_columns, stream.digest_key, values) for _ in range(ENCODERS)
+    ]
     seen = UserColumns(user_columns)
-    _encode(read_batches(frame, label), encoders, label, seen)
+    _encode(read_batches(frame, label), encoders, label, seen, [*dict.fromkeys(user_columns + item_columns)])
     return _assemble(encoders, seen)
 
 
+def _values(batch: pl.DataFrame, sums: Mapping[str, Bounds], label: str) -> dict[str, NDArray[np.int64]]:
+    return {name: in_units(batch[name], bounds, label) for name, bounds in sums.items()}
+
+
 def _encode(
-    batches: Iterator[pl.DataFrame], encoders: list[PairEncoder], label: str, seen: UserColumns
+    batches: Iterator[pl.DataFrame],
+    encoders: list[PairEncoder],
+    label: str,
+    seen: UserColumns,
+    columns: list[str],
 ) -> None:
     """Distribute the batches to the encoders; each goes to the first free encoder."""
     free: SimpleQueue[PairEncoder] = SimpleQueue()
@@ -104,7 +119,7 @@ def _encode(
     running: deque[Future[None]] = deque()
     with ThreadPoolExecutor(len(encoders)) as pool:
         for batch in batches:
-            require_values(batch, label)
+            require_values(batch.select(columns), label)
             seen.see(batch)
             if seen.rows > MOST_PAIRS:
                 raise TooLarge(f"{label} has more than 2^31 rows; the Spark engine takes data of that size")
@@ -116,7 +131,11 @@ def _encode(
 
 
 def scan_source(
-    source: Any, user: ColumnNames | None, item: ColumnNames | None, format: str | None
+    source: Any,
+    user: ColumnNames | None,
+    item: ColumnNames | None,
+    format: str | None,
+    values: list[str] | None = None,
 ) -> tuple[pl.LazyFrame, str, list[str], list[str]]:
     """The needed columns of the source, its label in errors, and the columns of a user and of an item."""
     paths = _paths(source)
@@ -126,6 +145,10 @@ def scan_source(
     if not paths and not is_frame:
         if user is not None or item is not None:
             raise InvalidArgument("collections of Python values have no columns: leave user= and item= out")
+        if values:
+            raise InvalidArgument(
+                "collections of Python values have no columns to sum: give a frame or a file"
+            )
         if not isinstance(source, Iterable):
             raise InvalidArgument(
                 f"cannot read users and items from {type(source).__name__!r}: give a path, a frame that "
@@ -134,7 +157,10 @@ def scan_source(
         return scan_collection(source), "the source", [USER], [ITEM]
     user_columns, item_columns = key_columns(user, "user"), key_columns(item, "item")
     require_apart(user_columns, item_columns)
-    columns = list(dict.fromkeys(user_columns + item_columns))
+    both = {*user_columns, *item_columns} & {*(values or [])}
+    if both:
+        raise InvalidArgument(f"{', '.join(sorted(both))}: a column of the user or the item cannot be summed")
+    columns = list(dict.fromkeys(user_columns + item_columns + (values or [])))
     if paths:
         return *scan_paths(paths, columns, format), user_columns, item_columns
     label = "the frame"
@@ -184,6 +210,7 @@ def _unite(encoders: list[KeyEncoder]) -> _Keys:
 def _assemble(encoders: list[PairEncoder], seen: UserColumns) -> UserSets:
     """Sort the pairs into rows, by the digests of their users and items; `encoders` is emptied to save memory."""
     pairs = [encoder.pairs for encoder in encoders]
+    values = [read for encoder in encoders for read in encoder.values]
     user_names, item_names = [encoder.users for encoder in encoders], [encoder.items for encoder in encoders]
     encoders.clear()
     with ThreadPoolExecutor(2) as pool:
@@ -194,6 +221,7 @@ def _assemble(encoders: list[PairEncoder], seen: UserColumns) -> UserSets:
     for own_pairs, *own_places in zip(pairs, users.places, items.places, strict=True):
         batches += [Batch(*codes, *own_places) for codes in own_pairs]
         own_pairs.clear()
+    kept = [*batches] if values else []
     indptr, row_items, found = group_by_user(batches, len(users.order), len(items.order))
     item_order = items.order[found]
     return UserSets(
@@ -203,4 +231,20 @@ def _assemble(encoders: list[PairEncoder], seen: UserColumns) -> UserSets:
         items.digests.take(item_order, axis=0),
         item_names[0].names(item_order),
         notes,
+        values=_totals(kept, values, indptr, row_items, found),
     )
+
+
+def _totals(
+    batches: list[Batch],
+    values: list[dict[str, NDArray[np.int64]]],
+    indptr: NDArray[np.int64],
+    items: Codes,
+    places: NDArray[np.int64],
+) -> dict[str, NDArray[np.int64]]:
+    """The total of every pair for each column, added up over its rows and cut where sums could overflow."""
+    totals = {name: np.zeros(len(items), np.int64) for name in (values[0] if values else {})}
+    for batch, read in zip(batches, values, strict=True):
+        for name, column in read.items():
+            add_values(*batch, column, indptr, items, places, totals[name])
+    return {name: total.clip(-MOST_UNITS, MOST_UNITS) for name, total in totals.items()}

@@ -1,11 +1,12 @@
 """The description of the data: its columns, and how text becomes items."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from dpsu.sources.columns import ColumnNames, key_columns
 from dpsu.sources.corpus import TextRule, Tokenizer, UserPer, text_rule
+from dpsu.sources.values import Bounds
 
 FORMS = {"line": "lines", "file": "files"}
 """The name of `user_per` in a statement."""
@@ -16,7 +17,7 @@ class Source:
     """The arguments that describe data, checked before any data is read.
 
     `data` is a path, glob, list of paths, frame or collection. `text` is the rule that makes items from text, or None
-    if the column `item` contains them.
+    if the column `item` contains them. `sums` are the columns that are summed.
     """
 
     data: Any
@@ -25,6 +26,7 @@ class Source:
     text: TextRule | None = None
     drop_nulls: bool = False
     format: str | None = None
+    sums: Mapping[str, Bounds] = field(default_factory=dict)
 
     @classmethod
     def of(

@@ -18,10 +18,11 @@ from dpsu.verification.checks import (
     sum_of,
     whole,
 )
+from dpsu.verification.counts import counts_shift
 from dpsu.verification.focused import NAMES, focused_new, informed, split_of
 from dpsu.verification.gaussian import Part, gaussian
 from dpsu.verification.intervals import Interval, at_most, exact, low
-from dpsu.verification.mechanism import OF_COUNTS, counts_shift, shared_mu, without_counts
+from dpsu.verification.mechanism import OF_COUNTS, shared_mu, without_counts
 
 METHODS = ("focused-gaussian", "dpne")
 MOST_LEVELS = 16
@@ -53,17 +54,17 @@ def in_levels(stated: Stated, sizes: object) -> list[Check]:
     return [
         Check("levels", [level["size"] for level in levels] == ordered == sizes, f"of sizes {sizes}"),
         Check("max_items of levels", most == stated.max_items, f"{most} in the largest"),
-        *_with_counts(stated, sum(level["max_items"] for level in levels)),
+        *_with_counts(stated, [level["max_items"] for level in levels]),
     ]
 
 
-def _with_counts(stated: Stated, most: int) -> list[Check]:
-    """All levels, and the counts of their items, of which a user changes at most `most`."""
+def _with_counts(stated: Stated, bounds: list[int]) -> list[Check]:
+    """All levels, and the counts of their items, of which a user changes at most as many as each level allows."""
     if "counts" not in stated.parameters:
         return gaussian(_part, stated, Counts())
     told = stated.parameters["counts"]
-    only(told, OF_COUNTS, "counts")
-    shift = counts_shift(told, most)
+    only(told, OF_COUNTS, "counts", optional=("max_items",))
+    shift = counts_shift(told, bounds)
     return [shared_mu(stated, told, shift), *gaussian(_part, without_counts(stated), Counts(shift))]
 
 

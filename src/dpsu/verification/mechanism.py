@@ -7,10 +7,10 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from mpmath import iv
-
 from dpsu.verification.auto import PROOF as AUTO
 from dpsu.verification.auto import auto
+from dpsu.verification.candidates import CANDIDATES, names_of, with_candidates
+from dpsu.verification.candidates import PROOF as CANDIDATES_PROOF
 from dpsu.verification.checks import (
     INFORMED,
     Check,
@@ -23,6 +23,7 @@ from dpsu.verification.checks import (
     positive,
     whole,
 )
+from dpsu.verification.counts import counts_shift
 from dpsu.verification.curves import curve
 from dpsu.verification.focused import NAMES as FOCUSED
 from dpsu.verification.focused import focused
@@ -43,6 +44,7 @@ CLAIMED = (*WALK, "policy", "norm")
 ROUNDS = ("noise", "sigma", "shares", "sigmas", "thresholds")
 
 OF_COUNTS, TAKEN = ("sigma", "squared_sensitivity", "share"), ("epsilon", "delta")
+MEASURED = ("max_items", "sums", "others")
 
 SMALL = (
     "kind",
@@ -165,10 +167,10 @@ def with_counts(fields: Fields) -> list[Check]:
         return _family(stated, fields["proof"]).check(stated, Counts())
     told = stated.parameters["counts"]
     stated = without_counts(stated)
-    family, shift = _family(stated, fields["proof"]), counts_shift(told, stated.max_items)
+    family, shift = _family(stated, fields["proof"]), counts_shift(told, [stated.max_items])
     if not {*TAKEN} & {*told}:
         return [shared_mu(stated, told, shift), *family.check(stated, Counts(shift))]
-    only(told, (*OF_COUNTS, *TAKEN), "counts")
+    only(told, (*OF_COUNTS, *TAKEN), "counts", optional=MEASURED)
     rest, check = _apart(stated, told, shift)
     return [check, *family.check(rest, Counts(shift, apart=True))]
 
@@ -177,8 +179,8 @@ def _auto(stated: Stated, proof: object) -> list[Check]:
     """The checks of `auto`, with counts at a separate epsilon and delta if there are any."""
     checks, shift = [Check("proof", proof == AUTO, str(proof))], exact(0)
     if "counts" in stated.parameters:
-        told = only(stated.parameters["counts"], (*OF_COUNTS, *TAKEN), "counts")
-        shift = counts_shift(told, stated.max_items)
+        told = only(stated.parameters["counts"], (*OF_COUNTS, *TAKEN), "counts", optional=MEASURED)
+        shift = counts_shift(told, [stated.max_items])
         rest, check = _apart(stated, told, shift)
         stated, checks = without_counts(rest), [*checks, check]
     return [*checks, *auto(stated, alone, shift)]
@@ -190,19 +192,12 @@ def without_counts(stated: Stated) -> Stated:
     return replace(stated, parameters=parameters)
 
 
-def counts_shift(told: Fields, most: int) -> Interval:
-    """The shift of counts of which a user changes at most `most`, and possibly the number of users."""
-    only(told, OF_COUNTS, "counts", optional=TAKEN)
-    if whole(told["squared_sensitivity"], most + 1) < most:
-        raise ValueError("a user changes more counts than the noise covers")
-    if not 0 < positive(told["share"]) < 1:
-        raise ValueError(f"the share {told['share']!r} of counts does not lie between 0 and 1")
-    return iv.sqrt(exact(told["squared_sensitivity"])) / positive(told["sigma"])
-
-
 def _family(stated: Stated, proof: object) -> Family:
     """The family of a mechanism; its keys and its proof must be those of the family."""
     family = family_of(stated.algorithm, stated.parameters.get("noise"))
+    if stated.algorithm == "focused-gaussian" and CANDIDATES in stated.parameters:
+        names = names_of(stated.parameters)
+        family = Family(partial(gaussian, with_candidates), names, CANDIDATES_PROOF)
     only(stated.parameters, family.names, "parameters")
     if proof != family.proof:
         raise ValueError(f"the proof of {stated.algorithm} is in {family.proof}, not {proof!r}")

@@ -28,7 +28,12 @@ PINNED = ("schema", "digest", "unit", "noise_source", "not_covered", "void")
 MOST_WORDS = 16
 LONGEST = 2000
 RULES = ("words", "whitespace")
-LISTS = {"public_items": "sha256", "exclude": "salted_sha256", "order": "sha256"}
+LISTS = {
+    "public_items": "sha256",
+    "exclude": "salted_sha256",
+    "order": "sha256",
+    "candidates": "sha256",
+}
 """The name of the digest of each list."""
 
 MOST_LISTED = 2**63
@@ -68,6 +73,7 @@ def form(fields: Fields) -> list[Check]:
         Check("lists", _are_lists(fields["lists"]), "counts and digests"),
         Check("lists of levels", not (fields["lists"] and fields["algorithm"] == "dpne"), "not with dpne"),
         Check("list of the order", _has_order(fields), "if and only if the order of items is public"),
+        Check("list of candidates", _has_candidates(fields), "is the one of the false share"),
     ]
 
 
@@ -126,6 +132,15 @@ def _has_order(fields: Fields) -> bool:
     parameters = fields["parameters"]
     told = parameters.get("item_order") if isinstance(parameters, Mapping) else None
     return ("order" in fields["lists"]) == (told == "public")
+
+
+def _has_candidates(fields: Fields) -> bool:
+    """Whether there is a list of candidates if the parameters speak of one, of the same length, and none otherwise."""
+    parameters, found = fields["parameters"], fields["lists"].get("candidates")
+    told = parameters.get("candidates") if isinstance(parameters, Mapping) else None
+    if told is None or found is None:
+        return told is None and found is None
+    return isinstance(told, Mapping) and bool(found["count"] == told.get("count"))
 
 
 def _is_date(value: Any) -> bool:

@@ -44,6 +44,7 @@ PARTS = LETTERS + ", names binary"
 
 LABEL = "the Spark frame"
 LOCAL_ONLY = "public_items and exclude are for the local engine."
+NO_CANDIDATES = "candidates are for the local engine; pass source.toArrow()."
 ROWS_PER_PART, TEXTS_PER_PART = 1 << 20, 1 << 16
 MOST_SHARDS = 512
 
@@ -147,6 +148,14 @@ class SparkEngine:
     def leave_out(self, sets: Sets, digests: Digests) -> NoReturn:
         """Not supported on Spark."""
         raise InvalidArgument(LOCAL_ONLY)
+
+    def admit(self, sets: Sets, items: pl.DataFrame, digests: Digests) -> NoReturn:
+        """Not supported on Spark."""
+        raise InvalidArgument(NO_CANDIDATES)
+
+    def collect(self, items: Items, step: Any) -> NoReturn:
+        """Not supported on Spark."""
+        raise InvalidArgument(NO_CANDIDATES)
 
     def require_users(self, sets: Sets, most: int) -> None:
         """Raise an error if there are more users than the calibration covers; Spark compares, and the count stays there."""

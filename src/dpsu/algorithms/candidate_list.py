@@ -1,0 +1,114 @@
+"""How a list of candidates is read: every item once, no nulls, and for text through the tokenizer."""
+
+import hashlib
+import json
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+
+from dpsu.algorithms.algorithm import Algorithm
+from dpsu.algorithms.candidates import NAME, CandidateList, require_candidates, with_candidates
+from dpsu.algorithms.lists import frame_of, kind_of, text_of
+from dpsu.errors import InvalidArgument
+from dpsu.sources.corpus import TextRule, phrases
+from dpsu.sources.discreet import discreet
+
+SLICE = 1 << 18
+NO_LIST = CandidateList(0, "", pl.DataFrame())
+"""In place of the list, while the other arguments are checked."""
+
+MOST_LISTED = 2**31
+"""Items are numbered with 32 bits, and the data needs numbers too."""
+
+NO_ITEM = "Some candidates are left out: the tokenizer makes none of the items of this text from them."
+MERGED = "Some candidates are the same item for the tokenizer; each item counts once."
+
+TO_ESCAPE = r'["\\\x00-\x1f]'
+"""Characters that JSON escapes."""
+
+
+def add_candidates(
+    algorithm: Algorithm, items: Any, false_share: float | None, discover: bool, rule: TextRule | None = None
+) -> tuple[Algorithm, tuple[str, ...]]:
+    """The algorithm with the caller's candidates, if there are any, and notes for the curator about the list."""
+    if items is None:
+        require_candidates(false_share, discover)
+        return algorithm, ()
+    check = with_candidates(algorithm, NO_LIST, false_share, discover)
+    listed = read_candidates(items, rule)
+    return replace(check, listed=listed), listed.notes
+
+
+@discreet
+def read_candidates(items: Any, rule: TextRule | None = None) -> CandidateList:
+    """The list that the caller gives: a Path to a file, a frame or series, or any iterable of items."""
+    frame = frame_of(items, NAME)
+    assert frame is not None
+    notes: tuple[str, ...] = ()
+    if rule is not None:
+        frame, notes = _of_text(frame, rule)
+    _require_plain(frame)
+    if not 1 <= frame.height <= MOST_LISTED:
+        raise InvalidArgument(f"candidates must have from 1 to {MOST_LISTED:,} items, not {frame.height:,}.")
+    return CandidateList(frame.height, sha256_of(frame), frame, notes)
+
+
+def _of_text(frame: pl.DataFrame, rule: TextRule) -> tuple[pl.DataFrame, tuple[str, ...]]:
+    """The distinct items of the text that the entries stand for, and notes about the others."""
+    column = frame.select(rule.name if rule.name in frame.columns else pl.all())
+    if column.width != 1 or column.dtypes[0] != pl.String:
+        raise InvalidArgument(
+            "candidates must be one column of strings: items of a text are words or n-grams."
+        )
+    _require_no_null(column)
+    parts = [phrases(part.to_series(), rule) for part in column.iter_slices(SLICE)]
+    found = pl.concat(parts) if parts else pl.Series([], dtype=pl.String)
+    known = found.drop_nulls()
+    distinct = known.unique(maintain_order=True)
+    notes = (NO_ITEM,) * (len(known) < len(found)) + (MERGED,) * (len(distinct) < len(known))
+    return distinct.to_frame(rule.name), notes
+
+
+def _require_plain(frame: pl.DataFrame) -> None:
+    """Refuse nulls and repeats by their place."""
+    _require_no_null(frame)
+    repeated = (~frame.select(pl.struct(pl.all()).is_first_distinct()).to_series()).arg_true()
+    if len(repeated):
+        raise InvalidArgument(
+            f"entry {repeated[0] + 1} of candidates repeats an earlier one: list every item once."
+        )
+
+
+def _require_no_null(frame: pl.DataFrame) -> None:
+    nulls = frame.select(pl.any_horizontal(pl.all().is_null())).to_series().arg_true()
+    if len(nulls):
+        raise InvalidArgument(f"entry {nulls[0] + 1} of candidates is null, which is no item: remove it.")
+
+
+def sha256_of(frame: pl.DataFrame) -> str:
+    """The SHA-256 of the list in its canonical form (see `lists.canonical`), in slices, for lists of any length."""
+    kinds = [kind_of(dtype) for dtype in frame.dtypes]
+    rows = pl.DataFrame([text_of(column).alias(str(k)) for k, column in enumerate(frame)])
+    rows = rows.sort(rows.columns)
+    digest, separator = hashlib.sha256(b"["), b""
+    for part in rows.iter_slices(SLICE):
+        pairs = [
+            pl.concat_str(pl.lit(f'["{kind}",'), _quoted(column), pl.lit("]"))
+            for kind, column in zip(kinds, part, strict=True)
+        ]
+        lines = pl.select(pl.concat_str(pl.lit("["), pl.concat_str(pairs, separator=","), pl.lit("]")))
+        digest.update(separator + ",".join(lines.to_series().to_list()).encode())
+        separator = b","
+    digest.update(b"]")
+    return digest.hexdigest()
+
+
+def _quoted(column: pl.Series) -> pl.Series:
+    """Strings as JSON; the few that have characters to escape one by one."""
+    quoted = '"' + column + '"'
+    special = column.str.contains(TO_ESCAPE).arg_true()
+    if len(special):
+        escaped = [json.dumps(value, ensure_ascii=False) for value in column.gather(special).to_list()]
+        quoted = quoted.scatter(special, pl.Series(escaped, dtype=pl.String))
+    return quoted

@@ -1,0 +1,203 @@
+"""Noisy counts, sums and others of what was released, and how they come out. Proof: docs/counts.md."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from dpsu.algorithms.holders import HALF_WIDTH, Counting
+from dpsu.algorithms.mechanism import drawn
+from dpsu.engines.contract import SHOWN, Columns, Engine, Rule
+from dpsu.outcome.columns import HALF, HOLDERS, half_width_of, mean_of, sum_of
+from dpsu.randomness.noise import gaussian_cells
+from dpsu.randomness.stream import Purpose, Stream
+
+ITEMS, USERS, SUMS, OTHERS = 0, 1, 16, 64
+"""Rounds of the noise: on the holders of items, on the users, on the sums of the first column, on the first of others."""
+
+NO_DIGEST = np.zeros((1, 2), np.uint64)
+NO_CUT = 1 << 40
+"""More items than any user has: rows are not sampled, the weights bound what a user gives."""
+
+CELLS_PER_SIGMA = 2**10
+
+MOSTLY_NOISE = (
+    "Most counts are smaller than their half-width: they are mostly noise. A larger share (Counts(share=…)), a smaller cut "
+    "(Counts(max_items=…)), a larger epsilon or fewer, coarser items would help."
+)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A release with its noisy columns, the noisy numbers of others, and notes for the curator."""
+
+    names: Any
+    others: dict[str, float] | None = None
+    notes: tuple[str, ...] = field(default=())
+
+
+def measured(
+    engine: Engine,
+    sets: Any,
+    items: Columns,
+    absent: pl.DataFrame,
+    digests: NDArray[np.uint64],
+    excluded: NDArray[np.bool_],
+    counting: Counting,
+    stream: Stream,
+) -> Measured:
+    """The released items of the table and the `absent` ones, which nobody holds, with all that is asked of them."""
+    cut, sigma = counting.cut, counting.sigma
+    shown = noisy_holders(engine, sets, items, cut=cut, sigma=sigma, stream=stream)
+    absent = absent.with_columns(pl.Series(HOLDERS, noisy_absent(digests, sigma=sigma, stream=stream)))
+    released = np.asarray(items["released"], np.bool_)
+    other = ~released & ~excluded
+    others: dict[str, float] = {}
+    for place, (name, scale) in enumerate(counting.sums.items()):
+        bounds, cell = counting.terms.sums[name], cell_of(scale)
+        totals, rest = _summed(sets, released, other, name, counting)
+        draw = _noise(stream, SUMS + place, bounds.unit, scale, cell)
+        columns = {"released": released, "total": totals, "digest": items["digest"]}
+        shown = {**shown, SHOWN + sum_of(name): cell * drawn(draw, columns, released)}
+        nothing = np.zeros(len(digests), np.int64)
+        absent = absent.with_columns(pl.Series(sum_of(name), cell * draw(nothing, digests)))
+        if name in counting.others:
+            others[name] = _noisy_other(rest, bounds.unit, counting.others[name], 1 + place, stream)
+    names = pl.concat([engine.names(sets, shown), absent]).sort(absent.columns[: -1 - len(counting.sums)])
+    if counting.others:
+        from dpsu.kernels.measures import count_users_with
+
+        users = count_users_with(sets.indptr, sets.items, other)
+        others[""] = _noisy_other(users, 1.0, counting.others[""], 0, stream)
+    made = names if counting.terms.raw else _sensible(names, counting)
+    notes = (*counting.terms.notes, *_notes(made, counting))
+    return Measured(_completed(made, counting), _others(others, counting), notes)
+
+
+def noisy_holders(engine: Engine, sets: Any, items: Any, *, cut: int, sigma: float, stream: Stream) -> Any:
+    """The engine's table of items with noisy holders to be shown for those with `released`, and 0 for the others."""
+    items = engine.update(items, _open_released)
+    rows = engine.bound(sets, NO_CUT, stream, keep=items)
+    items = engine.weigh(rows, items, Rule("weigh_by_root", unit=2.0**-30, table=np.array([cut], np.int64)))
+    return engine.update(items, partial(_add_noise, sigma=sigma, stream=stream))
+
+
+def noisy_absent(digests: NDArray[np.uint64], *, sigma: float, stream: Stream) -> NDArray[np.int64]:
+    """The counts of public items that nobody holds."""
+    nothing = np.zeros(len(digests), np.int64)
+    return np.asarray(_noise(stream, ITEMS, 1.0, sigma, 1.0)(nothing, digests), np.int64)
+
+
+def noisy_users(users: int, *, sigma: float, stream: Stream) -> int:
+    """The number of users with the noise of one more count."""
+    return int(_noise(stream, USERS, 1.0, sigma, 1.0)(np.array([users], np.int64), NO_DIGEST)[0])
+
+
+def cell_of(sigma: float) -> float:
+    """The grid of a noisy sum: a power of two, about a thousandth of the noise."""
+    return 2.0 ** (math.frexp(sigma / CELLS_PER_SIGMA)[1] - 1)
+
+
+def step_of(sigma: float) -> float:
+    """The decimal step to which a number with this noise is rounded: at most half of the noise, at least a twentieth."""
+    return float(10.0 ** math.floor(math.log10(sigma / 2)))
+
+
+def _noise(stream: Stream, round: int, unit: float, scale: float, cell: float) -> Any:
+    how: dict[str, Any] = {"round": round, "unit": unit, "scale": scale, "cell": cell}
+    return partial(gaussian_cells, stream=stream, purpose=Purpose.COUNT, **how)
+
+
+def _open_released(columns: Columns) -> Columns:
+    return {"open": columns["released"]}
+
+
+def _add_noise(columns: Columns, sigma: float, stream: Stream) -> Columns:
+    draw = _noise(stream, ITEMS, 2.0**-30, sigma, 1.0)
+    return {SHOWN + HOLDERS: drawn(draw, columns, columns["released"])}
+
+
+def _summed(
+    sets: Any, released: NDArray[np.bool_], other: NDArray[np.bool_], name: str, counting: Counting
+) -> tuple[NDArray[np.int64], int]:
+    """The exact sums of released items, and that of the others, in units."""
+    from dpsu.kernels.measures import sum_values
+
+    totals = np.zeros(len(released), np.int64)
+    low, high = counting.terms.sums[name].in_units
+    rest = sum_values(
+        sets.indptr, sets.items, released, other, sets.values[name], low, high, counting.cut, totals
+    )
+    return totals, int(rest)
+
+
+def _noisy_other(total: int, unit: float, sigma: float, place: int, stream: Stream) -> float:
+    cell = cell_of(sigma)
+    return cell * float(
+        _noise(stream, OTHERS + place, unit, sigma, cell)(np.array([total], np.int64), NO_DIGEST)[0]
+    )
+
+
+def _sensible(names: pl.DataFrame, counting: Counting) -> pl.DataFrame:
+    """No negative counts, no sums outside of what the bounds allow, and no more digits than the noise leaves."""
+    step = max(1, int(step_of(counting.sigma)))
+    made = names.with_columns(_to_step(pl.col(HOLDERS).clip(0), step).cast(pl.Int64))
+    for name, sigma in counting.sums.items():
+        bounds = counting.terms.sums[name]
+        sums = pl.col(sum_of(name))
+        sums = sums.clip(0) if bounds.low >= 0 else sums.clip(None, 0) if bounds.high <= 0 else sums
+        made = made.with_columns(_to_step(sums, step_of(sigma)))
+    return made
+
+
+def _to_step(values: pl.Expr, step: float) -> pl.Expr:
+    return ((values / step).round() * step).round(max(0, -math.floor(math.log10(step))))
+
+
+def _completed(names: pl.DataFrame, counting: Counting) -> pl.DataFrame:
+    """The columns with half-widths behind counts and sums, and means: sum by count, null where the count is mostly noise."""
+    half = HALF_WIDTH * counting.sigma
+    order = [name for name in names.columns if name not in {HOLDERS, *map(sum_of, counting.sums)}]
+    columns = [*map(pl.col, order), pl.col(HOLDERS), pl.lit(_up(half)).alias(HALF)]
+    for name, sigma in counting.sums.items():
+        ratio = pl.col(sum_of(name)) / pl.col(HOLDERS)
+        bounds = counting.terms.sums[name]
+        mean = pl.when(pl.col(HOLDERS) > half).then(ratio.clip(bounds.low, bounds.high))
+        columns += [
+            pl.col(sum_of(name)),
+            pl.lit(_up(HALF_WIDTH * sigma)).alias(half_width_of(name)),
+            mean.round_sig_figs(3).alias(mean_of(name)),
+        ]
+    return names.select(columns)
+
+
+def _others(found: Mapping[str, float], counting: Counting) -> dict[str, float] | None:
+    """The noisy numbers of others with their half-widths; not below 0 where they cannot be."""
+    if not counting.others:
+        return None
+    made: dict[str, float] = {}
+    for name, sigma in counting.others.items():
+        value, step = found[name], step_of(sigma)
+        if not counting.terms.raw:
+            positive = not name or counting.terms.sums[name].low >= 0
+            value = round(round((max(0.0, value) if positive else value) / step) * step, 12)
+        made[sum_of(name) if name else HOLDERS] = value
+        made[half_width_of(name) if name else HALF] = _up(HALF_WIDTH * sigma)
+    return made
+
+
+def _up(half: float) -> float:
+    """Three digits, rounded up."""
+    digits = 2 - math.floor(math.log10(half))
+    return round(math.ceil(half * 10.0**digits) / 10.0**digits, max(digits, 0))
+
+
+def _notes(names: pl.DataFrame, counting: Counting) -> tuple[str, ...]:
+    """A note if most counts are smaller than their half-width. It depends on noisy counts alone."""
+    small = int((names[HOLDERS] < HALF_WIDTH * counting.sigma).sum())
+    return (MOSTLY_NOISE,) if 2 * small > names.height else ()

@@ -1,0 +1,36 @@
+"""The names of the columns that counts and sums add to the items."""
+
+from collections.abc import Mapping
+from typing import Any
+
+HOLDERS, HALF = "holders", "half_width"
+
+
+def sum_of(column: str) -> str:
+    """The column of the sums of `column`."""
+    return f"{column}_sum"
+
+
+def half_width_of(column: str) -> str:
+    """The column of the half-widths of these sums."""
+    return f"{column}_sum_half_width"
+
+
+def mean_of(column: str) -> str:
+    """The column of the means of `column`."""
+    return f"{column}_mean"
+
+
+def measured_columns(sums: Mapping[str, Any] | list[str]) -> list[str]:
+    """All columns that stand beside the items, for sums of these columns."""
+    further = [make(name) for name in sums for make in (sum_of, half_width_of, mean_of)]
+    return [HOLDERS, HALF, *further]
+
+
+def columns_beside(parameters: Mapping[str, Any]) -> list[str]:
+    """The columns beside the items of a release with these parameters in its statement."""
+    while "tuning" in parameters:
+        parameters = parameters["tuning"]["release"]["parameters"]
+    if "counts" not in parameters:
+        return []
+    return measured_columns([each["column"] for each in parameters["counts"].get("sums", [])])

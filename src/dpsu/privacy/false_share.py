@@ -1,0 +1,48 @@
+"""The false share: how many of the released listed items are, on average, items that nobody holds.
+
+Benjamini and Hochberg (1995) bound it by the tails of pure noise. All numbers are rounded in the safe direction: tails up,
+limits and eta down. Proof: docs/candidates.md.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from dpsu.privacy import gaussian
+
+Floats = NDArray[np.float64]
+
+MARGIN = 1e-9
+"""Relative margin on eta and on every limit, far above the errors of floats."""
+
+
+def early_chance(false_share: float, listed: int) -> float:
+    """The largest eta with eta <= q / |L|: the chance that noise alone releases a listed item before the last round."""
+    return false_share / max(listed, 1) * (1 - MARGIN)
+
+
+def early_limits(eta: float, deal: Floats, noise: Floats) -> Floats:
+    """Totals that pure noise exceeds in round r with probability at most eta deal[r]; the deals sum to at most 1."""
+    return np.asarray(noise * gaussian.upper_quantile(eta * deal) * (1 + 1e-12), np.float64)
+
+
+def tails(totals: Floats, noise: float, eta: float) -> Floats:
+    """An upper bound on min(1, p + eta), where p is the chance that pure noise of this scale reaches the total."""
+    found = special.ndtr(-totals / noise) * (1 + 1e-11) + eta
+    return np.asarray(np.minimum(found, 1.0), np.float64)
+
+
+def largest_tail(tails_found: Floats, listed: int, false_share: float) -> float:
+    """The cut of Benjamini and Hochberg: items with at most this tail are released.
+
+    The largest k q / |L| such that at least k of the listed items have a tail of at most that; 0 if there is none.
+    """
+    step = false_share / max(listed, 1) * (1 - MARGIN / 2)
+    ordered = np.sort(tails_found[tails_found <= false_share])
+    passing = np.flatnonzero(ordered <= np.arange(1, len(ordered) + 1) * step)
+    return float((passing[-1] + 1) * step) if passing.size else 0.0
+
+
+def aim(false_share: float, expected: float) -> float:
+    """Where the focus aims for a listed item, in noise scales: 0.88 of the cut if this share of the list comes out."""
+    return 0.88 * float(-special.ndtri(false_share * expected))

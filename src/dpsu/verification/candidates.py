@@ -1,0 +1,104 @@
+"""Focused Gaussian with a public list of candidates (docs/candidates.md)."""
+
+from itertools import accumulate, pairwise
+
+from mpmath import iv
+
+from dpsu.verification.checks import (
+    INFORMED,
+    Check,
+    Fields,
+    Stated,
+    close,
+    listed,
+    number,
+    only,
+    positive,
+    whole,
+    within,
+)
+from dpsu.verification.focused import MOST_ROUNDS, NAMES, focused
+from dpsu.verification.gaussian import Part
+from dpsu.verification.intervals import Interval, at_most, exact, high, low, tail
+
+CANDIDATES = "candidates"
+PROOF = "docs/candidates.md"
+
+OF_NEW_ITEMS = ("threshold", "thresholds", "capped_at", "last_deal", "split", "cap")
+DISCOVERS = (*NAMES, CANDIDATES)
+LISTED_ONLY = (*(name for name in NAMES if name not in OF_NEW_ITEMS), CANDIDATES)
+
+TOLD = ("count", "false_share", "discover", "early", "early_thresholds", "expected")
+MOST_LISTED, LARGEST_SHARE = 2**31, 0.5
+
+
+def names_of(parameters: Fields) -> tuple[str, ...]:
+    """The parameters that a statement has, with and without discovery."""
+    told = only(parameters[CANDIDATES], TOLD, CANDIDATES)
+    if not isinstance(told["discover"], bool):
+        raise ValueError(f"discover is {told['discover']!r}, neither true nor false")
+    return DISCOVERS if told["discover"] else LISTED_ONLY
+
+
+def with_candidates(stated: Stated) -> Part:
+    """Noise on all listed items, held or not; new items outside the list must not cross the boundary."""
+    parameters = stated.parameters
+    told, discovers = parameters[CANDIDATES], parameters[CANDIDATES]["discover"]
+    if discovers:
+        part = focused(stated)
+        return Part(
+            part.mu, part.new, noise_part=part.noise_part, told=(*part.told, *_false(parameters, told))
+        )
+    only(stated.budget, ("mu", "delta_new"), "the budget")
+    no_new = number(stated.budget["delta_new"]) if stated.budget else exact(1)
+    checks = (
+        *_constants(parameters),
+        Check("no new items", bool(high(no_new) == 0), "nothing outside the list is released"),
+        *_false(parameters, told),
+    )
+    return Part(1 / positive(parameters["sigma"]), lambda limit: True, noise_part=1.0, told=checks)
+
+
+def _constants(parameters: Fields) -> list[Check]:
+    """The constants of the rounds are in their ranges; their shares sum to at most one budget."""
+    rounds = whole(parameters["rounds"], MOST_ROUNDS)
+    shares = [positive(share) for share in listed(parameters["shares"], "shares", rounds, rounds)]
+    growth = positive(parameters["growth"])
+    for name in ("boost", "width"):
+        positive(parameters[name])
+    for name in ("tail", "warmup", "delta_growth"):
+        if low(number(parameters[name])) < 0:
+            raise ValueError(f"{name} is below 0")
+    growing = all(close(later / earlier, growth, INFORMED) for earlier, later in pairwise(shares))
+    return [
+        Check("shares", growing, f"of {rounds} rounds grow by {parameters['growth']}"),
+        Check("budget of all rounds", at_most(sum(shares, exact(0)), 1), "is one budget"),
+    ]
+
+
+def _false(parameters: Fields, told: Fields) -> list[Check]:
+    """Pure noise releases a listed item early with probability at most eta, and eta <= q / |L|."""
+    count = whole(told["count"], MOST_LISTED)
+    share, early = positive(told["false_share"]), positive(told["early"])
+    within(told["expected"], 1e-300, 1)
+    rounds = whole(parameters["rounds"], MOST_ROUNDS)
+    given = listed(told["early_thresholds"], "early_thresholds", rounds, rounds)
+    sigma = positive(parameters["sigma"])
+    spent = accumulate(positive(part) for part in parameters["shares"])
+    crossed: Interval = sum(
+        (tail(number(limit) / (sigma * iv.sqrt(part))) for limit, part in zip(given, spent, strict=True)),
+        exact(0),
+    )
+    return [
+        Check(
+            "false_share",
+            at_most(share, LARGEST_SHARE),
+            f"{told['false_share']:g} of the listed items, at most",
+        ),
+        Check("early release", at_most(early * count, low(share)), "eta is at most false_share / candidates"),
+        Check(
+            "early thresholds",
+            at_most(crossed, low(early)),
+            "are crossed by noise alone with probability eta at most",
+        ),
+    ]

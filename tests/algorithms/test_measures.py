@@ -1,0 +1,180 @@
+"""Counts, sums and others: equal to the slow twin, of bounded sensitivity, refused where they cannot be."""
+
+import math
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from reference import measured_sums
+from user_sets import sets_of
+
+import dpsu
+from dpsu.algorithms.holders import counting_terms, default_cut
+from dpsu.engines.contract import Rule
+from dpsu.engines.local import LocalEngine
+from dpsu.errors import InvalidArgument, NullValues, UnsupportedType
+from dpsu.kernels.measures import count_users_with, sum_values
+from dpsu.randomness.stream import Stream
+from dpsu.sources.pairs import read_sets
+from dpsu.sources.values import Bounds
+from dpsu.testing import seeded
+
+sys.path.append(str(Path(__file__).parents[2] / "examples"))
+from hospital import hospital
+
+PRIVACY = {"epsilon": 3.0, "delta": 1e-6}
+ROWS = st.lists(
+    st.tuples(st.integers(0, 5), st.integers(0, 6), st.floats(-1e4, 1e4, width=32)), min_size=1, max_size=60
+)
+BOUNDS = st.sampled_from([(0, 50), (-3, 1), (0.1, 0.7), (-1e3, 1e3), (5, 9), (-7, -2)])
+
+
+@given(ROWS, BOUNDS, st.integers(1, 5), st.sets(st.integers(0, 6)), st.sets(st.integers(0, 6)))
+def test_sums_are_those_of_the_twin(rows, bounds, cut, released, excluded):
+    limits = Bounds(*map(float, bounds))
+    frame = pl.DataFrame(rows, schema=["user", "item", "value"], orient="row")
+    sets = read_sets(frame, user="user", item="item", stream=Stream(bytes(32)), sums={"value": limits})
+    names = [sets.names.decode(np.array([code])).item() for code in range(sets.n_items)]
+    out = np.isin(names, [*released])
+    other = ~out & ~np.isin(names, [*excluded])
+    totals = np.zeros(len(names), np.int64)
+    low, high = limits.in_units
+    rest = sum_values(sets.indptr, sets.items, out, other, sets.values["value"], low, high, cut, totals)
+    expected, left, users = measured_sums(rows, limits.unit, limits.in_units, cut, released, excluded)
+    assert dict(zip(names, totals.tolist(), strict=True)) == {name: expected.get(name, 0) for name in names}
+    assert (rest, count_users_with(sets.indptr, sets.items, other)) == (left, users)
+
+
+@pytest.mark.parametrize("cut", [1, 2, 5, 10, 999])
+def test_no_set_gives_more_than_the_cut_allows(cut):
+    """The worst ℓ2-norm over all sizes, with the largest values, in exact arithmetic."""
+    engine, bounds = LocalEngine(threads=1), Bounds(-3.0, 50.0)
+    for size in [*range(1, 40), 300, 4097]:
+        sets = sets_of([[*range(size)]])
+        rule = Rule("weigh_by_root", unit=2.0**-30, table=np.array([cut], np.int64))
+        weights = engine.weigh(engine.bound(sets, 1 << 40, Stream(bytes(32))), engine.items(sets), rule)[
+            "total"
+        ]
+        assert sum(Fraction(int(weight), 2**30) ** 2 for weight in weights) <= cut
+        assert weights[0] / 2**30 == pytest.approx(min(1, math.sqrt(cut / size)), rel=1e-6)
+        for value in (2**31, -(2**31)):
+            totals, out = np.zeros(size, np.int64), np.ones(size, np.bool_)
+            values = np.full(size, value, np.int64)
+            sum_values(sets.indptr, sets.items, out, ~out, values, *bounds.in_units, cut, totals)
+            squares = sum((Fraction(bounds.unit) * int(total)) ** 2 for total in totals)
+            assert squares <= cut * Fraction(50) ** 2
+
+
+@pytest.mark.parametrize("bounds", [(0, 50), (1e-9, 2e-9), (-1e15, 1), (0.1, 0.3), (2**20, 2**20 + 1)])
+def test_units_never_exceed_the_bounds(bounds):
+    limits = Bounds(*map(float, bounds))
+    low, high = (Fraction(limits.unit) * each for each in limits.in_units)
+    assert Fraction(limits.low) <= low <= high <= Fraction(limits.high)
+    assert 2**19 <= limits.largest / limits.unit <= 2**20
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        ([1.0, math.nan], UnsupportedType),
+        ([1.0, math.inf], UnsupportedType),
+        (["1", "secret"], UnsupportedType),
+        ([True, False], UnsupportedType),
+        ([[1], [2]], UnsupportedType),
+        ([1.0, None], NullValues),
+    ],
+)
+def test_values_that_are_no_numbers_are_refused(values, kind):
+    frame = pl.DataFrame({"user": [1, 2], "item": ["a", "b"], "amount": values})
+    with pytest.raises(kind, match="amount") as caught:
+        dpsu.release(frame, user="user", item="item", **PRIVACY, sums={"amount": (0, 5)})
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "sums",
+    [{"x": (1, 1)}, {"x": (5, 0)}, {"x": 5}, {"x": (0, math.inf)}, {"x": (0, math.nan)}, {3: (0, 1)}, ["x"]],
+)
+def test_bounds_that_bound_nothing_are_refused(sums):
+    with pytest.raises(InvalidArgument):
+        counting_terms(True, sums)
+
+
+@pytest.mark.parametrize(
+    "how", [{"share": 0}, {"share": 1}, {"max_items": 0}, {"max_items": 1.5}, {"others_share": 2}]
+)
+def test_terms_out_of_range_are_refused(how):
+    with pytest.raises(InvalidArgument):
+        dpsu.Counts(**how)
+
+
+def test_all_shares_must_leave_something_for_the_items():
+    with pytest.raises(InvalidArgument, match="nothing is left"):
+        counting_terms(dpsu.Counts(share=0.6, sums_share=0.5), {"x": (0, 1)})
+
+
+def test_sums_need_columns_that_are_not_keys():
+    data = {n: ["a"] for n in range(10)}
+    with pytest.raises(InvalidArgument, match="no columns to sum"):
+        dpsu.release(data, **PRIVACY, sums={"x": (0, 1)})
+    with pytest.raises(InvalidArgument, match="text has none"):
+        dpsu.release({1: ["a b"]}, text=True, **PRIVACY, sums={"x": (0, 1)})
+    frame = pl.DataFrame({"user": [1], "item": [1]})
+    with pytest.raises(InvalidArgument, match="cannot be summed"):
+        dpsu.release(frame, user="user", item="item", **PRIVACY, sums={"item": (0, 1)})
+
+
+def test_the_default_cut_covers_nine_in_ten_users_of_a_histogram():
+    assert default_cut() == default_cut([]) == default_cut([-5.0]) == 10
+    assert default_cut([50, 30, 15, 5]) == 3
+    assert default_cut([-3, 0, 100]) == 3
+
+
+def test_most_counts_that_are_noise_get_a_note_and_no_negative_comes_out():
+    data = {n: ["of"] for n in range(500)}
+    made = dpsu.release(data, **PRIVACY, counts=True, public_items=[f"nobody's {n}" for n in range(50)])
+    assert any("mostly noise" in note for note in made.notes)
+    assert min(made.counts.values()) == 0
+
+
+@pytest.fixture(scope="module")
+def patients():
+    return hospital()
+
+
+HOSPITAL = {"user": "patient", "item": "code", "epsilon": 1.0, "delta": 1e-7}
+
+
+def test_counts_of_the_hospital_can_be_used(patients):
+    """At most 10 % off by a factor of 2, for at most 15 % of the items."""
+    true = dict(patients.group_by("code").agg(pl.col("patient").n_unique()).iter_rows())
+    with seeded(1):
+        alone = dpsu.release(patients, **HOSPITAL)
+        made = dpsu.release(patients, **HOSPITAL, counts=dpsu.Counts(share=0.2, max_items=5))
+    off = [item for item, count in made.counts.items() if not true[item] / 2 <= count <= 2 * true[item]]
+    assert len(made) >= 0.85 * len(alone)
+    assert len(off) <= 0.1 * len(made)
+
+
+def test_sums_and_others_of_the_hospital_can_be_used(patients):
+    """Sums within 10 % for codes of 1 000 patients or more; others within four noise scales."""
+    counts = dpsu.Counts(share=0.1, max_items=8, sums_share=0.6)
+    with seeded(1):
+        made = dpsu.release(patients, **HOSPITAL, counts=counts, sums={"days": (0, 8)}, others=True)
+    true = patients.group_by("code").agg(pl.col("patient").n_unique(), pl.col("days").sum())
+    large = true.filter(pl.col("patient") >= 1000)
+    errors = [made.sums["days"][code] / days - 1 for code, days in large.select("code", "days").iter_rows()]
+    assert len(errors) >= 15
+    assert max(map(abs, errors)) <= 0.1
+    rest = patients.filter(~pl.col("code").is_in(made.items))
+    assert abs(made.others["holders"] - rest["patient"].n_unique()) < 2 * made.others["half_width"]
+    days = rest.group_by("patient").agg(pl.col("days").sum())["days"].clip(0, 8).sum()
+    assert abs(made.others["days_sum"] - days) < 2 * made.others["days_sum_half_width"]
+    assert made.to_polars().columns == [
+        *("code", "holders", "half_width", "days_sum", "days_sum_half_width", "days_mean"),
+    ]
