@@ -90,22 +90,23 @@ class AutoMechanism(Mechanism):
     def selected(self, engine: Engine, sets: Any, stream: Stream) -> tuple[Any, dict[str, Any]]:
         """Popular items, sizes of what is left, the branch; and what the statement says of the choice."""
         if self.sizing is None:
-            ((chosen, mechanism),) = self.branches.items()
+            ((_, mechanism),) = self.branches.items()
             return mechanism.select(engine, sets, stream), {}
         rows = engine.bound(sets, LONGEST, stream, round=ROUND)
         items = engine.weigh(rows, engine.items(sets), even_rule(LONGEST, norm=1))
         items = engine.update(items, partial(_popular, curve=self.sizing.curve, stream=stream))
+        popular = int(engine.collect(items, _number).sum())
         left = engine.restrict(sets, items)
         noise = partial(noisy_sizes, epsilon=self.sizing.epsilon_sizes, stream=stream)
         users = [int(count) for count in engine.tally(left, rule.BINS, noise)]
-        chosen = self.choice(users)
-        items = self.branches[chosen].select(engine, left, stream)
-        return engine.update(items, _with_popular), self._told(users, chosen)
+        items = self.branches[self.choice(users, popular)].select(engine, left, stream)
+        return engine.update(items, _with_popular), self.told(users, popular)
 
-    def choice(self, users: list[int]) -> tuple[str, int]:
-        """The branch for this noisy histogram."""
+    def choice(self, users: list[int], popular: int) -> tuple[str, int]:
+        """The branch for this noisy histogram and number of popular items."""
         assert self.sizing is not None
-        name, cut = rule.choose(users, 1 / self.sizing.epsilon_sizes, self.request.epsilon, self.parts)
+        scale = 1 / self.sizing.epsilon_sizes
+        name, cut = rule.choose(users, popular, scale, self.request.epsilon, self.parts)
         return name, cut if self.request.free else self.request.max_items
 
     def chance(self, holders: NDArray[np.int64], set_size: int) -> Floats:
@@ -143,9 +144,14 @@ class AutoMechanism(Mechanism):
         ((_, mechanism),) = self.branches.items()
         return mechanism.budget()
 
-    def _told(self, users: list[int], chosen: tuple[str, int]) -> dict[str, Any]:
-        sizes = {**self.parameters()["sizes"], "users": users}
-        return {"sizes": sizes, "chosen": self._branch(chosen)}
+    def told(self, users: list[int], popular: int) -> dict[str, Any]:
+        """What the statement says of the private steps and of the branch that they chose."""
+        before = self.parameters()
+        return {
+            "popular": {**before["popular"], "items": popular},
+            "sizes": {**before["sizes"], "users": users},
+            "chosen": self._branch(self.choice(users, popular)),
+        }
 
     def _branch(self, place: tuple[str, int]) -> dict[str, Any]:
         """The chosen branch as a small statement, at the privacy that it has by itself."""
@@ -177,6 +183,11 @@ def _popular(columns: Columns, curve: ReleaseCurve, stream: Stream) -> Columns:
     toss = partial(keep, stream=stream, curve=curve, unit=1 / ONE, round=ROUND)
     popular = drawn(toss, columns, columns["held"])
     return {"popular": popular, "open": ~popular}
+
+
+def _number(columns: Columns) -> NDArray[np.int64]:
+    """How many popular items there are: they are released, so their number is no secret."""
+    return np.array([np.count_nonzero(columns["popular"])], np.int64)
 
 
 def _with_popular(columns: Columns) -> Columns:

@@ -30,8 +30,14 @@ SEEN = 6.0
 COVERED = 0.98
 """The share of the users whose sets the cut should leave whole."""
 
+CONSTANT, MEAN, POPULAR, POPULAR_SQUARED, POPULAR_HARMONIC = 0.55, -0.36, 0.10, 0.01, -0.02
+"""Coefficients of the score: the logarithm of what the ℓ1 family releases, divided by what Focused Gaussian releases."""
+
+IN_PARTS = -0.18
+"""What parts add to the score: they cost the ℓ1 family a sixth of its items."""
+
 TURN, TURN_IN_PARTS = 4.2, 2.2
-"""The mean size up to which the ℓ1 family releases more than Focused Gaussian; parts cost it a sixth of its items."""
+"""The typical size up to which a hint chooses the ℓ1 family."""
 
 FEW, LARGE_EPSILON = 2.5, 6.0
 """Below this mean size and from this epsilon on, raising all items evenly releases more than filling them in order."""
@@ -39,9 +45,38 @@ FEW, LARGE_EPSILON = 2.5, 6.0
 
 def by_size(typical: float, epsilon: float, parts: int) -> str:
     """The algorithm for users of this typical number of items."""
-    if typical > (TURN if parts == 1 else TURN_IN_PARTS):
-        return FOCUSED
+    return FOCUSED if typical > (TURN if parts == 1 else TURN_IN_PARTS) else within_l1(typical, epsilon)
+
+
+def within_l1(typical: float, epsilon: float) -> str:
+    """The better of the ℓ1 family."""
     return POLICY if typical < FEW and epsilon >= LARGE_EPSILON else ORDERED
+
+
+def score(clear: Sequence[int], popular: int, parts: int) -> float:
+    """The expected logarithm of the ratio of the ℓ1 family to Focused Gaussian.
+
+    Sizes count by their mean and, with many popular items, by their harmonic mean.
+    """
+    known = math.log1p(popular)
+    total = (
+        CONSTANT
+        + MEAN * math.log(mean_size(clear))
+        + POPULAR * known
+        + POPULAR_SQUARED * known**2
+        + POPULAR_HARMONIC * known * math.log(harmonic_size(clear))
+    )
+    return total if parts == 1 else total + IN_PARTS
+
+
+def mean_size(clear: Sequence[int]) -> float:
+    """The mean of the sizes."""
+    return sum(count * size for count, size in zip(clear, MIDDLES, strict=True)) / sum(clear)
+
+
+def harmonic_size(clear: Sequence[int]) -> float:
+    """The harmonic mean of the sizes."""
+    return sum(clear) / sum(count / size for count, size in zip(clear, MIDDLES, strict=True))
 
 
 def seen(users: Sequence[int], scale: float) -> list[int]:
@@ -61,14 +96,14 @@ def cut_of(clear: Sequence[int]) -> int:
     return MAX_ITEMS
 
 
-def choose(users: Sequence[int], scale: float, epsilon: float, parts: int) -> tuple[str, int]:
-    """The algorithm and max_items for this noisy histogram."""
+def choose(users: Sequence[int], popular: int, scale: float, epsilon: float, parts: int) -> tuple[str, int]:
+    """The algorithm and max_items for this noisy histogram and this number of popular items."""
     clear = seen(users, scale)
     if not clear:
         return FOCUSED, MAX_ITEMS
-    mean = sum(count * size for count, size in zip(clear, MIDDLES, strict=True)) / sum(clear)
-    algorithm = by_size(mean, epsilon, parts)
-    return algorithm, cut_of(clear) if algorithm == FOCUSED else MAX_ITEMS
+    if score(clear, popular, parts) < 0:
+        return FOCUSED, cut_of(clear)
+    return within_l1(mean_size(clear), epsilon), MAX_ITEMS
 
 
 def choose_by_hint(typical: float, epsilon: float, parts: int) -> tuple[str, int]:

@@ -30,15 +30,16 @@ PROOF = "docs/auto.md"
 RULE = "auto/1"
 STEPS = ("rule", "asked", "parts", "popular", "sizes", "focused", "l1", "chosen")
 HINTED = ("rule", "asked", "parts", "chosen")
-POPULAR = ("epsilon", "delta", "noise", "scale", "threshold", "kappa")
+POPULAR = ("epsilon", "delta", "noise", "scale", "threshold", "kappa", "items")
 
 FOCUSED, ORDERED, POLICY = "focused-gaussian", "ordered-laplace", "policy-laplace"
 BRANCHES = (FOCUSED, ORDERED, POLICY)
-MOST_PARTS, MOST_USERS, LARGEST_HINT = 1000, 2**62, 10**6
+MOST_PARTS, MOST_USERS, MOST_ITEMS, LARGEST_HINT = 1000, 2**62, 2**32, 10**6
 
 BINS = [1, 2, 3, 4, 6, 9, 17, 31, 101, 301, 1001]
 SIZES = [1, 2, 3, 4.5, 7, 12, 23, 55, 170, 550, 2000]
 CUTS = [10, 30, 100, 300]
+SCORE = (0.55, -0.36, 0.10, 0.01, -0.02)
 NEAR = 1e-9
 """Relative distance from a turning point of the rule at which either side is accepted: it is computed in floats."""
 
@@ -90,7 +91,10 @@ def _private(stated: Stated, chosen: Fields, parts: int, asked: Fields) -> list[
     if not plain or any(isinstance(count, bool) for count in users) or sizes["bins"] != BINS:
         raise ValueError("sizes are not whole numbers of users in the bins of the rule")
     total = composed(stated, popular, sizes, budget, l1)
-    possible = choices(users, 1 / float(sizes["epsilon"]), float(stated.epsilon), parts)
+    known = popular["items"]
+    if not isinstance(known, int) or isinstance(known, bool) or not 0 <= known <= MOST_ITEMS:
+        raise ValueError(f"{known!r} is not a number of popular items")
+    possible = choices(users, known, 1 / float(sizes["epsilon"]), float(stated.epsilon), parts)
     return [
         Check("budget", stated.budget is None, "none: a private choice composes by epsilon and delta"),
         *_curve(popular),
@@ -179,26 +183,32 @@ def _chosen(chosen: Fields, possible: set[tuple[str, int]], asked: Fields) -> Ch
     return Check("choice", found in allowed, f"{found[0]}, max_items {found[1]}: the rule chooses it")
 
 
-def choices(users: Sequence[int], scale: float, epsilon: float, parts: int) -> set[tuple[str, int]]:
+def choices(
+    users: Sequence[int], popular: int, scale: float, epsilon: float, parts: int
+) -> set[tuple[str, int]]:
     """What the rule chooses for a noisy histogram; both sides of a turning point if it is near."""
     clear = [count if count > 6 * scale else 0 for count in users]
     if sum(users) < 4 * math.sqrt(2 * len(users)) * scale or not any(clear):
         return {(FOCUSED, CUTS[-1])}
     mean = sum(count * size for count, size in zip(clear, SIZES, strict=True)) / sum(clear)
-    return {
-        (name, _cut(clear) if name == FOCUSED else CUTS[-1]) for name in _algorithms(mean, epsilon, parts)
-    }
+    harmonic = sum(clear) / sum(count / size for count, size in zip(clear, SIZES, strict=True))
+    known = math.log(1 + popular)
+    terms = (1.0, math.log(mean), known, known * known, known * math.log(harmonic))
+    score = sum(weight * term for weight, term in zip(SCORE, terms, strict=True)) - 0.18 * (parts > 1)
+    focused = {(FOCUSED, _cut(clear))} if score < NEAR else set()
+    return focused | ({(name, CUTS[-1]) for name in _of_l1(mean, epsilon)} if score > -NEAR else set())
 
 
 def _algorithms(typical: float, epsilon: float, parts: int) -> set[str]:
-    turn, names = 4.2 if parts == 1 else 2.2, set()
-    if typical > turn * (1 - NEAR):
-        names.add(FOCUSED)
-    if typical <= turn * (1 + NEAR):
-        evenly = epsilon >= 6
-        names |= {POLICY} if evenly and typical < 2.5 * (1 + NEAR) else set()
-        names |= {ORDERED} if not evenly or typical >= 2.5 * (1 - NEAR) else set()
-    return names
+    turn = 4.2 if parts == 1 else 2.2
+    focused = {FOCUSED} if typical > turn * (1 - NEAR) else set()
+    return focused | (_of_l1(typical, epsilon) if typical <= turn * (1 + NEAR) else set())
+
+
+def _of_l1(typical: float, epsilon: float) -> set[str]:
+    evenly = epsilon >= 6
+    names = {POLICY} if evenly and typical < 2.5 * (1 + NEAR) else set()
+    return names | ({ORDERED} if not evenly or typical >= 2.5 * (1 - NEAR) else set())
 
 
 def _cut(clear: Sequence[int]) -> int:

@@ -341,6 +341,12 @@ def update(batch: pa.RecordBatch, *, step: Step) -> Iterator[pa.RecordBatch]:
         ).to_batches()
 
 
+def find(batch: pa.RecordBatch, *, step: Callable[[Any], NDArray[Any]]) -> Iterator[pa.RecordBatch]:
+    """What the step finds in every shard."""
+    for place, sender, shard in _open(batch):
+        yield _letters([(place, sender, _pack(step(shard.columns)))])
+
+
 # -- letters
 
 
@@ -381,6 +387,11 @@ def _letters(letters: Iterable[Letter]) -> pa.RecordBatch:
 
 def _state(place: int, shard: Shard) -> pa.Table:
     return pa.Table.from_batches([_letters([(place, SELF, _pack(shard))])])
+
+
+def unpack(payload: bytes) -> Any:
+    """The content of a letter."""
+    return pickle.loads(payload)
 
 
 def _pack(content: Any) -> bytes:
