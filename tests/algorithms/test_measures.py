@@ -178,3 +178,43 @@ def test_sums_and_others_of_the_hospital_can_be_used(patients):
     assert made.to_polars().columns == [
         *("code", "holders", "half_width", "days_sum", "days_sum_half_width", "days_mean"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("item", "how"),
+    [
+        ("holders", {"counts": True}),
+        (["code", "half_width"], {"others": True}),
+        ("days_sum", {"sums": {"days": (0, 8)}}),
+        ("days_sum_half_width", {"sums": {"days": (0, 8)}}),
+        ("days_mean", {"sums": {"days": (0, 8)}}),
+        ("listed", {"candidates": ["a"], "false_share": 0.1}),
+    ],
+)
+def test_items_with_a_column_that_counts_need_are_refused_before_anything_is_spent(item, how, tmp_path):
+    ledger = dpsu.Ledger.create(tmp_path / "spent.db", epsilon=9, delta=1e-4)
+    columns = [item] if isinstance(item, str) else item
+    frame = pl.DataFrame({"user": [*range(9)], "days": [1.0] * 9, **{name: ["a"] * 9 for name in columns}})
+    with pytest.raises(InvalidArgument, match=columns[-1]):
+        dpsu.release(frame, user="user", item=item, **PRIVACY, **how, ledger=ledger)
+    if "counts" in how:
+        with pytest.raises(InvalidArgument, match=item):
+            dpsu.tune(frame, user="user", item=item, settings=[{}], **PRIVACY, **how, ledger=ledger)
+    assert len(ledger.entries()) == 0
+
+
+@pytest.mark.parametrize("function", [dpsu.ngrams, dpsu.tune])
+@pytest.mark.parametrize("how", [{"sums": {"x": (0, 1)}}, {"others": True}])
+def test_levels_and_tuning_have_neither_sums_nor_others(function, how):
+    with pytest.raises(InvalidArgument, match=next(iter(how))):
+        function({1: ["a"]}, **PRIVACY, **how)
+
+
+def test_words_are_counted():
+    texts = {n: ["Good morning to all", "good night"] for n in range(3000)}
+    with seeded(1):
+        made = dpsu.release(texts, text=True, **PRIVACY, counts=dpsu.Counts(max_items=5), others=True)
+    assert made.items == ["all", "good", "morning", "night", "to"]
+    half = made.to_polars()["half_width"][0]
+    assert all(abs(count - 3000) <= 4 * half for count in made.counts.values())
+    assert made.others["holders"] <= 4 * made.others["half_width"]

@@ -84,9 +84,11 @@ def test_columns_types_and_candidates_are_refused_before_anything_happens(path: 
     for other in (frame.rename({"i": "j"}), frame.with_columns(i=pl.lit(1))):
         with pytest.raises(SeriesError):
             series.release(other, user="u", item=other.columns[1], check_user=False)
-    for more in ({"candidates": ["x"]}, {"counts": True}):
-        with pytest.raises(InvalidArgument):
-            series.release(frame, user="u", item="i", **more)
+    numbers = {"counts": True, "sums": {"n": (0, 1)}, "others": True}
+    lists = {"candidates": ["x"], "public_items": ["x"], "exclude": ["x"]}
+    for name, value in {**numbers, **lists, "epsilon": 2.0}.items():
+        with pytest.raises(InvalidArgument, match=name):
+            series.release(frame, user="u", item="i", **{name: value})
     assert path.read_bytes() == before
 
 
@@ -94,6 +96,26 @@ def test_text_is_a_source(path: Path) -> None:
     series = dpsu.Series.create(path, **TERMS)
     assert series.release(users("To be, or not"), text=True).items == ["be", "not", "or", "to"]
     assert series.release(users("to be that"), text=True).items == ["that"]
+
+
+def test_another_tokenizer_or_other_ngrams_are_refused(path: Path) -> None:
+    series = dpsu.Series.create(path, **TERMS)
+    with pytest.warns(dpsu.EmptyRelease):
+        series.release({})
+    series.release(users("to be"), text=True, ngrams=[1, 2])
+    before = path.read_bytes()
+    for more in (
+        {"text": True},
+        {"text": True, "ngrams": 2},
+        {"text": True, "ngrams": [1, 2], "tokenizer": "whitespace"},
+        {"text": True, "ngrams": [1, 2], "tokenizer": r"\w+"},
+        {"text": True, "ngrams": [1, 2], "tokenizer": str.split},
+        {},
+    ):
+        with pytest.raises(SeriesError, match="same tokenizer"):
+            series.release(users("to be"), **more)
+    assert path.read_bytes() == before
+    assert series.release(users("or not"), text=True, ngrams=[1, 2]).items == ["not", "or", "or not"]
 
 
 def test_the_state_is_the_owners_alone_and_nothing_is_left_beside_it(path: Path) -> None:
@@ -197,6 +219,29 @@ def test_a_ledger_behind_the_state_is_completed(
         dpsu.Series.open(copied).released(1)
 
 
+def test_a_ledger_that_was_moved_is_named(path: Path, tmp_path: Path) -> None:
+    ledger = dpsu.Ledger.create(tmp_path / "spent.db", epsilon=3.2, delta=1.1e-6)
+    series = dpsu.Series.create(path, **TERMS, ledger=ledger)
+    backup, moved = tmp_path / "backup", tmp_path / "moved.db"
+    shutil.copy(path, backup)
+    series.release(users("a"))
+    (tmp_path / "spent.db").rename(moved)
+    for refused in (lambda: series.items, lambda: series.released(1), lambda: series.release(users("b"))):
+        with pytest.raises(DpsuError):
+            refused()
+    assert series.released(1, ledger=moved).items == ["a"]
+    assert series.to_polars(ledger=moved).height == 1
+    again = dpsu.Series.open(path, ledger=moved)
+    assert again.items == ["a"]
+    assert again.release(users("b")).items == ["b"]
+    asked = ["series", "release", path, "--period", "2", "-o", tmp_path / "again.csv"]
+    assert command(*asked, cwd=tmp_path).returncode != 0
+    assert command(*asked, "--ledger", moved, cwd=tmp_path).returncode == 0
+    shutil.copy(backup, path)
+    with pytest.raises(SeriesError, match="latest"):
+        again.release(users("c"))
+
+
 def test_promises_about_one_period_add_up_period_by_period(tmp_path: Path) -> None:
     ledger = dpsu.Ledger.create(tmp_path / "spent.db", epsilon=1.1, delta=1.1e-6)
     for period in ("2026-01", "2026-02"):
@@ -212,18 +257,6 @@ def test_promises_about_one_period_add_up_period_by_period(tmp_path: Path) -> No
             dpsu.release(users("a"), epsilon=1, delta=1e-6, period=period)  # type: ignore[arg-type]
 
 
-def test_the_plan_rises_and_front_loading_is_ahead_early() -> None:
-    from dpsu.api.series import plan_series
-
-    plans = {
-        shares: plan_series(epsilon=1, delta=1e-6, periods=4, max_items=10, shares=shares).chances([40], 1)
-        for shares in ("even", "front")
-    }
-    for plan in plans.values():
-        assert plan["40 users"].is_sorted()
-    assert plans["front"]["40 users"][0] >= plans["even"]["40 users"][0]
-
-
 def test_the_command_creates_releases_shows_and_writes_again(tmp_path: Path) -> None:
     pl.DataFrame({"u": range(500), "i": ["x"] * 500}).write_parquet(tmp_path / "january.parquet")
     terms = ["--epsilon", "3", "--delta", "1e-6", "--periods", "2", "--max-items", "5"]
@@ -237,4 +270,19 @@ def test_the_command_creates_releases_shows_and_writes_again(tmp_path: Path) -> 
     assert b"items so far: 1" in command("series", "show", "w.series", cwd=tmp_path).stdout
     assert command("verify", "new.csv.statement.json", cwd=tmp_path).returncode == 0
     assert command(*asked, "-o", "w.series", cwd=tmp_path).returncode != 0
-    assert command("series", "plan", *terms, cwd=tmp_path).returncode == 0
+
+
+def test_the_command_plans_for_a_shape_or_for_holders(tmp_path: Path) -> None:
+    terms = ["series", "plan", "--epsilon", "3", "--delta", "1e-6", "--periods", "2", "--max-items", "5"]
+    shape = ["--users", "2000", "--items-per-user", "2"]
+    for more in ([], shape, [*shape, "--shares", "0.7,0.3", "--shares", "even"], ["--holders", "5"]):
+        run = command(*terms, *more, cwd=tmp_path)
+        assert run.returncode == 0, run.stderr
+    for wrong in (
+        ["--users", "9"],
+        ["--zipf", "1"],
+        ["--holders", "a"],
+        ["--holders", "0"],
+        ["--shares", "0.7"],
+    ):
+        assert command(*terms, *wrong, cwd=tmp_path).returncode != 0

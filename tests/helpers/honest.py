@@ -20,6 +20,8 @@ from dpsu.algorithms.job import SingleJob
 from dpsu.algorithms.levels import LevelsJob, plan_levels
 from dpsu.algorithms.policy import PolicyLaplace
 from dpsu.algorithms.request import Request
+from dpsu.algorithms.series import calibrate_series
+from dpsu.algorithms.series_job import promise_of_series
 from dpsu.algorithms.tuning import Candidate, TuneBySelection, TuneOnPart
 from dpsu.engines.choose import engine_for
 from dpsu.outcome.statement import Statement, claims, content_digest
@@ -84,6 +86,13 @@ def in_levels(method: Any, counts: CountingTerms | None = None) -> Statement:
     """The statement of words and pairs of words."""
     levels, counting = plan_levels(Request(3.0, 1e-6), 2, [9, 7], [0.6, 0.4], method, counts)
     return _seeded(LevelsJob(levels, "ngram", counting), Source.of(TEXTS, text=True, ngrams=[1, 2]))
+
+
+def in_periods(periods: int, period: int, **terms: Any) -> Statement:
+    """The statement of one period of a series."""
+    mechanism = calibrate_series(1.0, 1e-6, periods, **terms)
+    promise = promise_of_series(mechanism, "0123456789abcdef" * 2, period)
+    return state(promise, COLUMNS, Terms(), Stream(bytes(32)), bytes(16))
 
 
 def tuned(way: str, settings: list[Fields], seed: int = 1, epsilon: float = 3.0, **how: Any) -> Statement:
@@ -171,6 +180,9 @@ MAKERS: dict[str, Callable[[], Statement]] = {
     "levels": partial(in_levels, "focused-gaussian"),
     "levels, dpne": partial(in_levels, "dpne"),
     "levels with counts": partial(in_levels, "focused-gaussian", CountingTerms(0.2, with_users=True)),
+    "series": partial(in_periods, 3, 2, max_items=[4, 9, 2], shares="front"),
+    "series of a year": partial(in_periods, 12, 12, max_items=100),
+    "series of one period": partial(in_periods, 1, 1, max_items=7),
     "tuned with counts": partial(tuned, "part", ON_PART, counts=CountingTerms()),
     "tuned, ordered": partial(tuned, "part", [{"algorithm": dpsu.OrderedLaplace(alpha=2, parts=2)}] * 2),
     "tuned on a part": partial(_first_setting, "part", ON_PART),

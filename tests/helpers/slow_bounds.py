@@ -120,6 +120,8 @@ def spent(stated: Fields) -> tuple[Any, Any]:
     if algorithm in ("dp-sips", "mad2r"):
         return _rounds(parameters, items, algorithm)
     sigma = mpf(parameters["sigma"])
+    if algorithm == "focused-gaussian" and "periods" in parameters:
+        return 1 / sigma, max(crossing_alone(parameters), *_crossing_in_periods(parameters))
     if algorithm == "focused-gaussian":
         crossing = (crossing_alone(parameters), *_crossing_at_once(parameters, items))
         return 1 / sigma, max(crossing)
@@ -230,6 +232,20 @@ def _crossing_at_once(parameters: Fields, items: int) -> Iterator[Any]:
         for so_far, threshold in zip(given, parameters["thresholds"], strict=True):
             noise = mpf(parameters["sigma"]) * mpmath.sqrt(so_far)
             yield any_of(tail((mpf(threshold) - so_far / mpmath.sqrt(size)) / noise), size)
+
+
+def _crossing_in_periods(parameters: Fields) -> Iterator[Any]:
+    """Users alone whose own items begin in one period of a series and are held since, seen in one round each."""
+    rounds, cuts = parameters["rounds"], parameters["period_max_items"]
+    given = [mpf(0), *map(mpf, np.cumsum(parameters["shares"]))]
+    for begin in range(len(cuts)):
+        for r in range(begin * rounds, len(parameters["thresholds"])):
+            weight, noise = (
+                given[r + 1] - given[begin * rounds],
+                mpf(parameters["sigma"]) * mpmath.sqrt(given[r + 1]),
+            )
+            for size in sizes_up_to(min(cuts[begin : r // rounds + 1])):
+                yield any_of(tail((parameters["thresholds"][r] - weight / mpmath.sqrt(size)) / noise), size)
 
 
 def _curve(stated: Fields, epsilon: Any, delta: Any) -> Iterator[str]:

@@ -19,7 +19,7 @@ from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-from dpsu.interop.sklearn import PrivateCountVectorizer, PrivateTfidfVectorizer
+from dpsu.interop.sklearn import PrivateCountVectorizer, PrivateTfidfVectorizer, RepeatedFits
 
 USERS = 1500
 DOCUMENTS = [
@@ -142,3 +142,54 @@ def test_seeded_fits_promise_nothing() -> None:
     with dpsu.testing.seeded(1):
         vectorizer = PrivateTfidfVectorizer(**PRIVACY).fit(DOCUMENTS, groups=GROUPS)
     assert vectorizer.statement_.void
+
+
+@pytest.mark.parametrize("kind", BOTH)
+@pytest.mark.parametrize(
+    "options", [{"stop_words": ["to", "of"]}, {"stop_words": "english"}, {"lowercase": False}]
+)
+def test_stop_words_and_case_are_those_of_sklearn(kind: Any, options: dict[str, Any]) -> None:
+    vectorizer = kind(**PRIVACY, ngram_range=(1, 2), **options).fit(DOCUMENTS, groups=GROUPS)
+    theirs = CountVectorizer(ngram_range=(1, 2), token_pattern=r"(?u)\w+", min_df=USERS // 4, **options)
+    assert set(theirs.fit(DOCUMENTS).vocabulary_) <= set(vectorizer.vocabulary_)
+    analyze = theirs.build_analyzer()
+    assert vectorizer.build_analyzer()(DOCUMENTS[1]) == analyze(DOCUMENTS[1])
+    assert all(word in analyze(" ".join(DOCUMENTS[:4])) or " " in word for word in vectorizer.vocabulary_)
+
+
+@pytest.mark.parametrize("tokenizer", ["whitespace", r"\w+", str.split])
+def test_text_is_lowered_before_every_tokenizer_unless_told_otherwise(tokenizer: Any) -> None:
+    lowered = PrivateCountVectorizer(**PRIVACY, tokenizer=tokenizer).build_analyzer()
+    assert lowered("Good Day") == ["good", "day"]
+    kept = PrivateCountVectorizer(**PRIVACY, tokenizer=tokenizer, lowercase=False).build_analyzer()
+    assert kept("Good Day") == ["Good", "Day"]
+
+
+@pytest.mark.parametrize("kind", BOTH)
+def test_null_documents_are_left_out_on_request(kind: Any) -> None:
+    documents, groups = [None, float("nan"), *DOCUMENTS], [0, 1, *GROUPS]
+    with pytest.raises(InvalidArgument, match="drop_nulls"):
+        kind(**PRIVACY).fit(documents, groups=groups)
+    vectorizer = kind(**PRIVACY, drop_nulls=True).fit(documents, groups=groups)
+    found = vectorizer.transform(documents)
+    assert found.shape[0] == len(documents)
+    assert found[:2].nnz == 0
+    assert found[2:].nnz > USERS
+
+
+def test_cross_validation_is_warned_that_budgets_add_up() -> None:
+    from sklearn.model_selection import cross_val_score
+
+    class Fitted(PrivateCountVectorizer):
+        """Cross-validation passes no groups to a step: they are the documents' own."""
+
+        def fit(self, raw_documents: Any, y: Any = None, groups: Any = None) -> Any:
+            return super().fit(raw_documents, y, groups=[*range(len(raw_documents))])
+
+        def __init__(self, *, epsilon: float = 8.0, delta: float = 1e-6) -> None:
+            super().__init__(epsilon=epsilon, delta=delta)
+
+    answers = [n % 2 for n in range(USERS)]
+    with pytest.warns(RepeatedFits):
+        cross_val_score(make_pipeline(Fitted(), LogisticRegression()), DOCUMENTS, answers, cv=2)
+    Fitted().fit(DOCUMENTS)  # no warning, which would be an error

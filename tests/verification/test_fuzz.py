@@ -26,7 +26,13 @@ SLOW = {
     "sums and others",
 }
 SLOW |= {"levels, dpne", "levels with counts", "tuned, own policies", "tuned with counts", "tuned on a part"}
-SLOW |= {"own policy", "own policy, unequal", "policy-gaussian, in passes", "mad, many items"}
+SLOW |= {
+    "series of a year",
+    "own policy",
+    "own policy, unequal",
+    "policy-gaussian, in passes",
+    "mad, many items",
+}
 """Statements that take more than a tenth of a second."""
 
 BASES = [name for name in MAKERS if name not in ("text", "lists", "focused-gaussian, paper")]

@@ -6,7 +6,6 @@ tokenizer first. Lists may be sensitive themselves: errors name the place of an 
 """
 
 import hashlib
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -19,7 +18,6 @@ from dpsu.algorithms.lists import canonical, digests_of, frame_of, sorted_rows, 
 from dpsu.algorithms.measures import Measured, measured
 from dpsu.engines.contract import Columns, Engine
 from dpsu.errors import InvalidArgument
-from dpsu.outcome.columns import measured_columns
 from dpsu.randomness.stream import Stream
 from dpsu.sets.user_sets import Digests, among
 from dpsu.sources.corpus import TextRule, phrases
@@ -144,7 +142,6 @@ class Listed:
         if "listed" in items:
             absent = absent.with_columns(listed=pl.lit(False))
         if counting:
-            _require_free(types, counting)
             _, excluded = self._digests(engine, sets, stream)
             left_out = among(items["digest"], excluded)
             return measured(engine, sets, shown, absent, digests[~held], left_out, counting, stream)
@@ -192,12 +189,4 @@ def _require_items(items: pl.Series, rule: TextRule) -> None:
         raise InvalidArgument(
             f"entry {wrong[0] + 1} of exclude cannot be an item, so it would exclude nothing: items of this text have "
             f"{sizes} word(s), and the tokenizer makes another number of words from the entry. Remove it or list its words."
-        )
-
-
-def _require_free(columns: Iterable[str], counting: Counting) -> None:
-    taken = {*columns} & {*measured_columns([*counting.sums])}
-    if taken:
-        raise InvalidArgument(
-            f"counts come as the column {min(taken)!r}, which the items have already: rename it."
         )

@@ -35,7 +35,13 @@ class SeriesJob(Job):
         self.promise = promise_of_series(mechanism, self._header["id"], period)
 
     def read(self, engine: Engine, source: "Source", lists: "Listed", stream: Stream) -> Any:
-        """The sets of this period, whose items must be named and typed as before."""
+        """The sets of this period, whose items must be made, named and typed as before."""
+        text, earlier = _text_of(source), self._header["text"]
+        if earlier is not None and text != earlier:
+            raise SeriesError(
+                f"the items of this series are {_rule_in_words(earlier)}; those of this source are "
+                f"{_rule_in_words(text)}. A series needs the same tokenizer and ngrams in every period."
+            )
         sets = super().read(engine, source, lists, stream)
         types = {name: str(dtype) for name, dtype in engine.item_types(sets).items()}
         if sets.n_items or self._header["types"] is None:
@@ -46,6 +52,7 @@ class SeriesJob(Job):
                     "A series needs the same columns and types in every period."
                 )
             self._header["types"] = types if sets.n_items else self._header["types"]
+            self._header["text"] = text if sets.n_items else self._header["text"]
         return sets
 
     def select(self, engine: Engine, sets: Any, lists: "Listed", stream: Stream, tell: Tell) -> Chosen:
@@ -151,6 +158,19 @@ def promise_of_series(mechanism: SeriesMechanism, name: str, period: int) -> Pro
         budget=mechanism.budget(),
         proof=PROOF,
     )
+
+
+def _text_of(source: "Source") -> dict[str, Any]:
+    """How text becomes items; empty if the items are given. Functions are known by their names alone."""
+    told = source.described()
+    return {name: told[name] for name in ("tokenizer", "ngrams") if name in told}
+
+
+def _rule_in_words(text: dict[str, Any]) -> str:
+    if not text:
+        return "given, not made from text"
+    tokenizer = text["tokenizer"]
+    return f"made from text (tokenizer: {tokenizer['kind']} {tokenizer['name']!r}, ngrams {text['ngrams']})"
 
 
 def _in_words(types: dict[str, str]) -> str:

@@ -17,8 +17,13 @@ from dpsu.sources.columns import ColumnNames
 from dpsu.sources.corpus import Tokenizer, UserPer
 from dpsu.sources.source import Source
 
+NO_SUMS = "Text has no column to sum; it has counts=True."
+NO_OTHERS = (
+    "Levels have counts only; dpsu.release(text=…, ngrams=(1, 2, 3), others=True) releases all sizes at once."
+)
 
-@known_arguments(shares="It is called level_shares now.")
+
+@known_arguments(shares="It is called level_shares now.", sums=NO_SUMS, others=NO_OTHERS)
 def ngrams(
     source: Any,
     *,

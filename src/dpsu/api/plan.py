@@ -17,6 +17,7 @@ from dpsu.algorithms.request import Calibration, MaxItems, Request
 from dpsu.errors import DpsuError, InvalidArgument, NotPrivate
 from dpsu.hints import known_arguments
 from dpsu.privacy.advice import warn_of_weak_privacy
+from dpsu.report.numbers import counted
 
 if TYPE_CHECKING:
     import polars as pl
@@ -88,7 +89,7 @@ class Plan:
         import polars as pl
 
         users, chances = self.chances(set_sizes)
-        return pl.DataFrame({"users": users, **{f"{size} items": column for size, column in chances.items()}})
+        return pl.DataFrame({"users": users, **{counted(size): column for size, column in chances.items()}})
 
     def chances(self, set_sizes: Sequence[int] | None = None) -> tuple[list[int], dict[int, list[float]]]:
         """The same as plain data: numbers of users, and the chances of each set size."""
@@ -102,7 +103,7 @@ class Plan:
         alone, together = self.users_needed(set_size=1), self.users_needed(set_size=size)
         return (
             f"nothing was released: at this privacy an item has a chance of 50 % if about {alone} users hold it who have no "
-            f"other item, or about {together} users with {size} items each."
+            f"other item, or about {together} users with {counted(size)} each."
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -153,7 +154,7 @@ class Plan:
     def _rows(self) -> list[dict[str, float]]:
         users, chances = self.chances()
         return [
-            {"users": count, **{f"{size} items": column[place] for size, column in chances.items()}}
+            {"users": count, **{counted(size): column[place] for size, column in chances.items()}}
             for place, count in enumerate(users)
         ]
 

@@ -15,6 +15,7 @@ from dpsu.algorithms.request import Calibration, MaxItems, Request
 from dpsu.engines.choose import engine_for
 from dpsu.errors import InvalidArgument
 from dpsu.hints import known_arguments
+from dpsu.outcome.columns import require_free
 from dpsu.outcome.ledger import Ledger
 from dpsu.outcome.release import Release
 from dpsu.run import Terms, run
@@ -107,6 +108,8 @@ def release(
     chosen = hinted(find_private(algorithm, unsafe), typical_items).for_engine(where.parts)
     chosen, notes = add_candidates(chosen, candidates, false_share, discover, described.text)
     counting = counting_terms(counts, sums, others)
+    if counting is not None:
+        require_free(described.item_columns, counting.sums)
     if counting is not None and counting.sums:
         if described.text is not None:
             raise InvalidArgument("sums need a column of items; text has none.")

@@ -1,8 +1,8 @@
 """`dpsu.Series`: releases over time under one promise."""
 
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +26,18 @@ from dpsu.sources.source import Source
 if TYPE_CHECKING:
     import polars as pl
 
+    from dpsu.planning.series import SeriesPlan
+
 NO_CANDIDATES = "Candidates are refused in a series: their false share over several periods has no proof yet."
+NO_NUMBERS = (
+    "A series releases items alone: counts, sums and others of several periods are not part of its promise."
+)
+NO_LISTS = "A series has no lists of items."
+AT_CREATION = "It is fixed for all periods when the series is created."
+
+
+EVEN_OR_FRONT: Mapping[str, Shares] = {"even": "even", "front": "front"}
+"""The choices of shares that a plan compares by default."""
 
 
 class Series:
@@ -84,6 +95,7 @@ class Series:
             "delta_new": mechanism.delta_new,
             "parameters": mechanism.parameters(),
             "types": None,
+            "text": None,
             "done": [],
             "before": None,
             "statements": {},
@@ -93,16 +105,56 @@ class Series:
         return cls.open(path)
 
     @classmethod
-    def open(cls, path: str | Path) -> "Series":
-        """The series whose state is at `path`."""
+    def open(cls, path: str | Path, *, ledger: Ledger | str | Path | None = None) -> "Series":
+        """The series whose state is at `path`. `ledger` says where its ledger is, if it was moved."""
         series = object.__new__(cls)
-        series.path = Path(path)
+        series.path, series._moved = Path(path), ledger
         series._header  # noqa: B018 (refuses what is not a series)
         return series
 
-    path: Path
+    @classmethod
+    @known_arguments()
+    def plan(
+        cls,
+        *,
+        epsilon: float,
+        delta: float,
+        periods: int,
+        max_items: int | Sequence[int] = DEFAULT_MAX_ITEMS,
+        shares: Shares | Mapping[str, Shares] = EVEN_OR_FRONT,
+    ) -> "SeriesPlan":
+        """What a series with these terms gives by the end of each period; no data is read, and nothing is spent.
 
-    @known_arguments(candidates=NO_CANDIDATES, counts="A series has no counts.")
+        `shares` is one choice, as for `create`, or several with names; default: "even" and "front".
+        `SeriesPlan.items(shape)` has the number of items for a shape of data, `SeriesPlan.chances(holders)` the chances of
+        an item by its number of holders.
+
+        >>> import dpsu
+        >>> plan = dpsu.Series.plan(epsilon=3, delta=1e-6, periods=3, max_items=5)
+        >>> plan.items(dpsu.Shape(users=5000, items_per_user=3)).columns
+        ['period', 'even', 'front']
+        """
+        from dpsu.planning.series import SeriesPlan
+
+        choices = shares if isinstance(shares, Mapping) else {_name_of(shares): shares}
+        if not choices or not all(isinstance(name, str) and name != "period" for name in choices):
+            raise InvalidArgument("shares must be one choice, or a mapping from names to choices.")
+        return SeriesPlan(
+            {
+                name: calibrate_series(epsilon, delta, periods, max_items, choice)
+                for name, choice in choices.items()
+            }
+        )
+
+    path: Path
+    _moved: Ledger | str | Path | None
+
+    @known_arguments(
+        **dict.fromkeys(("candidates", "false_share", "discover"), NO_CANDIDATES),
+        **dict.fromkeys(("counts", "sums", "others"), NO_NUMBERS),
+        **dict.fromkeys(("public_items", "exclude"), NO_LISTS),
+        **dict.fromkeys(("epsilon", "delta", "max_items", "shares", "periods"), AT_CREATION),
+    )
     def release(
         self,
         source: Any,
@@ -140,11 +192,14 @@ class Series:
         )
         engine = engine_for(source)
         if engine.name != "local":
-            raise InvalidArgument("a series runs on the local engine: pass source.toArrow().")
+            raise InvalidArgument(
+                "a series runs on the local engine, because its state is one file that is matched with the items of a "
+                "period on one machine: pass source.toArrow()."
+            )
         with series_state.locked(self.path) as state:
             mechanism = _mechanism(state.header)
             number = _next_period(state.header, mechanism.periods, period)
-            account = _ledger_of(state, ledger)
+            account = _ledger_of(state, self._moved if ledger is None else ledger)
             writer = Writer(self.path)
             try:
                 job = SeriesJob(mechanism, number, state, writer)
@@ -153,13 +208,17 @@ class Series:
             finally:
                 writer.close()
 
-    def released(self, period: int) -> Release:
-        """The output of a period that is done, as it was: read from the state, never drawn again."""
+    def released(self, period: int, *, ledger: Ledger | str | Path | None = None) -> Release:
+        """The output of a period that is done, as it was: read from the state, never drawn again.
+
+        `ledger` says where the series' ledger is, if it was moved.
+        """
         import polars as pl
 
         with series_state.reading(self.path) as state:
             header, frame = state.header, state.released()
-            _ledger_of(state, None)  # what another copy's period drew must not leave
+            # What another copy's period drew must not leave.
+            _ledger_of(state, self._moved if ledger is None else ledger)
             if period not in header["done"]:
                 raise SeriesError(f"period {period!r} of {self.path} is not done; done are {header['done']}.")
             told = header["statements"][str(period)]
@@ -170,12 +229,12 @@ class Series:
             none if frame is None else frame.filter(frame[PERIOD] == period).drop(PERIOD), statement
         )
 
-    def to_polars(self) -> "pl.DataFrame":
-        """All items so far, in their original columns."""
+    def to_polars(self, *, ledger: Ledger | str | Path | None = None) -> "pl.DataFrame":
+        """All items so far, in their original columns. `ledger` says where the series' ledger is, if it was moved."""
         import polars as pl
 
         with series_state.reading(self.path) as state:
-            _ledger_of(state, None)
+            _ledger_of(state, self._moved if ledger is None else ledger)
             frame = state.released()
         if frame is None:
             return pl.DataFrame(schema={"item": pl.String})
@@ -183,7 +242,7 @@ class Series:
 
     @property
     def items(self) -> list[Any]:
-        """All items so far."""
+        """All items so far. If the ledger was moved, open the series with `Series.open(path, ledger=...)`."""
         frame = self.to_polars()
         return frame.to_series().to_list() if frame.width == 1 else frame.rows()
 
@@ -196,11 +255,6 @@ class Series:
     def done(self) -> list[int]:
         """The periods that took place."""
         return list(self._header["done"])
-
-    @property
-    def plan(self) -> "SeriesPlan":
-        """What this series gives, period by period."""
-        return SeriesPlan(_mechanism(self._header))
 
     def show(self) -> str:
         """Periods, what is spent and left, and the number of items so far; never totals."""
@@ -236,35 +290,8 @@ class Series:
             return state.header
 
 
-@dataclass(frozen=True, repr=False)
-class SeriesPlan:
-    """What a series gives by the end of each period. It depends on the terms alone, so all of it is public."""
-
-    mechanism: SeriesMechanism
-
-    def chances(self, users: Sequence[int], set_size: int = 10) -> "pl.DataFrame":
-        """A row per period: the chance that an item is out if `users` with `set_size` items each hold it in all periods."""
-        import numpy as np
-        import polars as pl
-
-        from dpsu.algorithms.series_chance import chances_by_period
-
-        found = chances_by_period(self.mechanism, np.asarray(users, np.int64), set_size)
-        columns = {f"{n} users": found[:, k] for k, n in enumerate(users)}
-        return pl.DataFrame({"period": range(1, self.mechanism.periods + 1), **columns})
-
-
-@known_arguments()
-def plan_series(
-    *,
-    epsilon: float,
-    delta: float,
-    periods: int,
-    max_items: int | Sequence[int] = DEFAULT_MAX_ITEMS,
-    shares: Shares = "even",
-) -> SeriesPlan:
-    """The plan of a series with these terms, before there is a state."""
-    return SeriesPlan(calibrate_series(epsilon, delta, periods, max_items, shares))
+def _name_of(shares: Shares) -> str:
+    return shares if isinstance(shares, str) else "given"
 
 
 def _mechanism(header: dict[str, Any]) -> SeriesMechanism:

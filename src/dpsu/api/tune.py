@@ -12,12 +12,17 @@ from dpsu.algorithms.tuning import Candidate, Method, Setting, TuneBySelection, 
 from dpsu.engines.choose import engine_for
 from dpsu.errors import InvalidArgument
 from dpsu.hints import known_arguments
+from dpsu.outcome.columns import require_free
 from dpsu.outcome.ledger import Ledger
 from dpsu.outcome.release import Release
 from dpsu.run import Terms, run
 from dpsu.sources.columns import ColumnNames
 from dpsu.sources.corpus import Tokenizer, UserPer
 from dpsu.sources.source import Source
+
+ONLY_RELEASE = (
+    "Sums and others are for dpsu.release: pass it the setting that was chosen, with a budget of its own."
+)
 
 
 @dataclass(frozen=True)
@@ -38,7 +43,12 @@ class Tuned:
     release: Release
 
 
-@known_arguments(way="It is called method now.", share="It is called tuning_share now.")
+@known_arguments(
+    way="It is called method now.",
+    share="It is called tuning_share now.",
+    sums=ONLY_RELEASE,
+    others=ONLY_RELEASE,
+)
 def tune(
     source: Any,
     *,
@@ -96,6 +106,8 @@ def tune(
     )
     if counts and method == "selection":
         raise InvalidArgument("private selection has no share for counts: tune on a part (method='part').")
+    if counts:
+        require_free(described.item_columns, {})
     request, candidates = Request(epsilon, delta), [Candidate.of(setting) for setting in settings]
     job: TuneJob = (
         TuneOnPart(request, candidates, tuning_share, counting_terms(counts))

@@ -21,6 +21,7 @@ from dpsu.cli.series import series_app
 from dpsu.cli.terminal import say
 from dpsu.cli.tune import tune
 from dpsu.cli.verify import verify
+from dpsu.cli.wording import for_command
 from dpsu.errors import DpsuError, InvalidArgument
 
 INTERRUPTED = 130
@@ -103,5 +104,5 @@ def _refuse_renamed(arguments: Sequence[str]) -> None:
 
 def _fail(error: Any, code: int) -> NoReturn:
     name = type(error).__name__ if isinstance(error, DpsuError) else "dpsu"
-    say(f"{name}: {error}")
+    say(f"{name}: {for_command(str(error))}")
     sys.exit(code)

@@ -1,5 +1,6 @@
 """`dpsu series`: releases over time under one promise."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -7,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 import dpsu
-from dpsu.cli.options import DataOptions, ListOptions, PrivacyOptions, RecordOptions, spelled_out
+from dpsu.cli.options import DataOptions, ListOptions, PrivacyOptions, RecordOptions, given, spelled_out
 from dpsu.cli.outputs import OutputOptions
 from dpsu.cli.terminal import notes, stages
 from dpsu.errors import InvalidArgument
@@ -39,6 +40,29 @@ class PeriodData(DataOptions):
     ] = None  # type: ignore[assignment]
 
 
+@dataclass(frozen=True, kw_only=True)
+class ShapeOptions:
+    """The shape of the data of every period."""
+
+    users: Annotated[int | None, typer.Option(help="Number of users in every period.")] = None
+    items_per_user: Annotated[
+        float | None, typer.Option(help="With --users: mean number of items of a user in a period.")
+    ] = None
+    zipf: Annotated[
+        float | None, typer.Option(help="Exponent of Zipf's law, by which items are popular; default: 1.")
+    ] = None
+    items: Annotated[int | None, typer.Option(help="Number of items that exist.")] = None
+
+    def shape(self) -> "dpsu.Shape | None":
+        """The shape, if one is given."""
+        others = given(zipf=self.zipf, items=self.items)
+        if self.users is not None and self.items_per_user is not None:
+            return dpsu.Shape(self.users, self.items_per_user, **others)
+        if self.users is not None or self.items_per_user is not None or others:
+            raise InvalidArgument("a shape needs --users and --items-per-user.")
+        return None
+
+
 def create(
     path: StatePath,
     privacy: PrivacyOptions,
@@ -53,8 +77,8 @@ def create(
 
     dpsu series create words.series --epsilon 1 --delta 1e-6 --periods 12 --max-items 100
     """
-    given = _terms(periods, max_items, shares)
-    print(dpsu.Series.create(path, **privacy.arguments(), **given, ledger=ledger))
+    terms = _terms(periods, max_items, shares)
+    print(dpsu.Series.create(path, **privacy.arguments(), **terms, ledger=ledger))
 
 
 def release(
@@ -77,7 +101,7 @@ def release(
             raise InvalidArgument(
                 "give the files of the period, or the --period whose output to write again."
             )
-        outputs.hand_over(series.released(period))
+        outputs.hand_over(series.released(period, ledger=record.ledger))
         return
     with stages(outputs.silent) as progress, notes(outputs.quiet):
         released = series.release(**data.arguments(), **record.arguments(), period=period, progress=progress)
@@ -91,22 +115,58 @@ def show(path: StatePath) -> None:
 
 def plan(
     privacy: PrivacyOptions,
+    shape: ShapeOptions,
     periods: Periods,
     max_items: MaxItemsOption = "300",
-    users: Annotated[
-        str, typer.Option(help="Numbers of users who hold an item in every period.")
+    shares: Annotated[
+        list[str] | None, typer.Option(help="Shares to compare, may be repeated; default: even and front.")
+    ] = None,
+    holders: Annotated[
+        str, typer.Option(help="Without a shape: numbers of users who hold an item in every period.")
     ] = "10,30,100",
-    set_size: Annotated[int, typer.Option(help="Number of items of each of them.")] = 10,
+    set_size: Annotated[int, typer.Option(help="Without a shape: number of items of each of them.")] = 10,
 ) -> None:
-    """Show the chance that an item is out by the end of each period, with even and front-loaded shares."""
-    from dpsu.api.series import plan_series
+    """Show what each choice of shares gives by the end of each period; no data is read.
 
-    holders = [int(each) for each in users.split(",")]
-    for shares in ("even", "front"):
-        found = plan_series(**privacy.arguments(), **_terms(periods, max_items, shares))
-        print(f"shares {shares}:")
-        for row in found.chances(holders, set_size).iter_rows():
-            print(f"  period {row[0]:>3}  " + "  ".join(f"{chance:6.1%}" for chance in row[1:]))
+    For a shape (--users, --items-per-user) the plan has the number of items known, by simulation; without one it has the
+    chance that an item is out.
+
+    dpsu series plan --epsilon 1 --delta 1e-6 --periods 12 --users 50000 --items-per-user 10 --shares even --shares front
+    """
+    choices = {each: _terms(periods, max_items, each) for each in shares or ("even", "front")}
+    terms = {
+        **next(iter(choices.values())),
+        "shares": {name: each["shares"] for name, each in choices.items()},
+    }
+    made = dpsu.Series.plan(**privacy.arguments(), **terms)
+    described = shape.shape()
+    if described is not None:
+        print(f"items known by the end of each period, for {described} in every period")
+        _print_table(["period", *choices], made.items(described).iter_rows(), "{:,.0f}")
+        return
+    found = made.chances(_whole_numbers("--holders", holders), set_size)
+    for name in choices:
+        print(f"chance that an item is out by the end of each period, shares {name}")
+        own = found.filter(found["shares"] == name).drop("shares")
+        _print_table(own.columns, own.iter_rows(), "{:.1%}")
+
+
+def _print_table(names: list[str], values: Iterable[tuple[Any, ...]], form: str) -> None:
+    """Print a table whose first column is the period."""
+    width = [max(12, len(name) + 2) for name in names[1:]]
+    print(f"{names[0]:>6}" + "".join(f"{name:>{w}}" for name, w in zip(names[1:], width, strict=True)))
+    for period, *cells in values:
+        print(
+            f"{period:>6}"
+            + "".join(f"{form.format(cell):>{w}}" for cell, w in zip(cells, width, strict=True))
+        )
+
+
+def _whole_numbers(name: str, text: str) -> list[int]:
+    try:
+        return [int(each) for each in text.split(",")]
+    except ValueError:
+        raise InvalidArgument(f"{name} takes whole numbers with commas between them.") from None
 
 
 def _terms(periods: int, max_items: str, shares: str) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import dpsu
+from dpsu.cli.wording import for_command
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -48,4 +49,4 @@ def notes(quiet: bool) -> Iterator[None]:
 
 def _line(note: warnings.WarningMessage) -> str:
     whose = "for the curator only" if issubclass(note.category, dpsu.CuratorNote) else "note"
-    return f"{whose}: {note.message}"
+    return f"{whose}: {for_command(str(note.message))}"

@@ -5,13 +5,16 @@ TfidfVectorizer with a fixed vocabulary. The promise covers the fitted documents
 protected. Needs `pip install dpsu[sklearn]`.
 """
 
+import inspect
+import math
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 import polars as pl
-from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, CountVectorizer, TfidfVectorizer
 
 from dpsu.algorithms.catalogue import DEFAULT, find_private
 from dpsu.algorithms.holders import CountingTerms
@@ -27,13 +30,42 @@ from dpsu.sources.corpus import Tokenizer, split_text
 from dpsu.sources.discreet import discreet
 from dpsu.sources.frames import column_of
 from dpsu.sources.source import Source
+from dpsu.sources.tokenize import word_rule
 
 LEAKS = (
     "{name}={value!r} would choose words by exact counts, which a single user can change, and would break the promise. "
     "Leave it at {default!r}: the release itself already leaves out what few users share; a smaller epsilon or "
     "delta leaves out more."
 )
+CROSS_VALIDATION = (
+    "a private vectorizer is fitted inside of cross-validation or a search. Every fit is a release of its own, and their "
+    "budgets add up for a user who is in several training sets. Fit it once, outside, or give a ledger."
+)
+MODEL_SELECTION = "sklearn.model_selection"
 HARMLESS = {"min_df": 1, "max_df": 1.0, "max_features": None}
+
+
+class RepeatedFits(UserWarning):
+    """A vectorizer is fitted again and again by a tool of scikit-learn, and every fit spends privacy."""
+
+
+class TextSplitter:
+    """A tokenizer with the steps of scikit-learn around it: lower case before, stop words left out after."""
+
+    def __init__(self, tokenizer: Tokenizer, lowercase: bool, stop_words: frozenset[str]) -> None:
+        self.tokenizer = tokenizer
+        self.lowercase = lowercase
+        self.stop_words = stop_words
+
+    def __call__(self, text: str) -> list[str]:
+        """The words of one text."""
+        if self.lowercase:
+            words = split_text(text.lower(), self.tokenizer)
+        elif self.tokenizer == "words":
+            words = word_rule("words").split_cased(text)
+        else:
+            words = split_text(text, self.tokenizer)
+        return [word for word in words if word not in self.stop_words]
 
 
 class _PrivateVocabulary:
@@ -44,6 +76,9 @@ class _PrivateVocabulary:
     max_items: int
     ngram_range: tuple[int, int]
     tokenizer: Tokenizer
+    lowercase: bool
+    stop_words: str | Iterable[str] | None
+    drop_nulls: bool
     ledger: Ledger | str | Path | None
     title: str | None
     vocabulary_: dict[str, int]
@@ -53,13 +88,22 @@ class _PrivateVocabulary:
 
     def build_analyzer(self) -> Callable[[str], list[str]]:
         """The function from a document to its words and n-grams, by the rule of the vocabulary."""
-        tokenizer, sizes = self.tokenizer, self._sizes()
+        tokenizer, sizes = self._splitter(), self._sizes()
 
         def analyze(document: str) -> list[str]:
+            if self.drop_nulls and _is_null(document):
+                return []
             words = split_text(document, tokenizer)
             return [" ".join(words[i : i + n]) for n in sizes for i in range(len(words) - n + 1)]
 
         return analyze
+
+    def _splitter(self) -> Tokenizer:
+        """The tokenizer of the release; "words" already has lower case, and is fast."""
+        stop = stop_list(self.stop_words)
+        if self.lowercase and not stop and self.tokenizer == "words":
+            return self.tokenizer
+        return TextSplitter(self.tokenizer, self.lowercase, stop)
 
     def _sizes(self) -> list[int]:
         first, last = self.ngram_range
@@ -77,16 +121,26 @@ class _PrivateVocabulary:
             raise InvalidArgument("documents must be a collection of strings, not one string")
         users = column_of("user", groups.tolist() if hasattr(groups, "tolist") else [*groups])
         texts = [*documents]
+        if self.drop_nulls and len(texts) == len(users):
+            kept = [
+                place for place, text in enumerate(texts) if not _is_null(text) and users[place] is not None
+            ]
+            texts, users = [texts[place] for place in kept], users.gather(kept)
         other = next((type(text).__name__ for text in texts if not isinstance(text, str)), None)
         if other is not None:
-            raise InvalidArgument(f"documents must be strings; one is of the type {other}")
+            raise InvalidArgument(
+                f"documents must be strings; one is of the type {other}. To leave out documents that are None or NaN, pass "
+                "drop_nulls=True"
+            )
         if len(texts) != len(users):
             raise InvalidArgument("there must be as many groups as documents: one user for each")
         return pl.DataFrame([users, pl.Series("text", texts, dtype=pl.String)])
 
     def _run(self, job: SingleJob, frame: pl.DataFrame) -> Release:
         """One release of the words of the documents, recorded in the ledger if there is one."""
-        source = Source.of(frame, user="user", text="text", ngrams=self._sizes(), tokenizer=self.tokenizer)
+        if _in_cross_validation():
+            warnings.warn(CROSS_VALIDATION, RepeatedFits, stacklevel=3)
+        source = Source.of(frame, user="user", text="text", ngrams=self._sizes(), tokenizer=self._splitter())
         terms = Terms(self.ledger, title=self.title, check_user=False)
         return run(job, source, engine_for(frame, "local"), terms)
 
@@ -104,11 +158,40 @@ class _PrivateVocabulary:
         return self.fit(documents, y, groups=groups).transform(documents)
 
 
+def stop_list(stop_words: str | Iterable[str] | None) -> frozenset[str]:
+    """The words that `stop_words` means: a list, or scikit-learn's own for "english"."""
+    if stop_words is None:
+        return frozenset()
+    if isinstance(stop_words, str):
+        if stop_words != "english":
+            raise InvalidArgument(
+                f"stop_words must be 'english', a list of words or None, not {stop_words!r}"
+            )
+        return frozenset(ENGLISH_STOP_WORDS)
+    words = [*stop_words]
+    if not all(isinstance(word, str) for word in words):
+        raise InvalidArgument("stop_words must be strings")
+    return frozenset(words)
+
+
+def _is_null(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def _in_cross_validation() -> bool:
+    """Whether a tool of `sklearn.model_selection` called us, in this process."""
+    frame = inspect.currentframe()
+    while frame is not None and not str(frame.f_globals.get("__name__")).startswith(MODEL_SELECTION):
+        frame = frame.f_back
+    return frame is not None
+
+
 class PrivateCountVectorizer(_PrivateVocabulary, CountVectorizer):  # type: ignore[misc]
     """Counts of the words of a vocabulary that is (epsilon, delta)-private for every user of the fitted documents.
 
     `statement_` is the statement of the release. `min_df`, `max_df` and `max_features` exist only to be refused: they
-    would choose words by exact counts.
+    would choose words by exact counts. `lowercase` and `stop_words` (a public list, or "english") work as in
+    scikit-learn; with `drop_nulls=True` documents that are None or NaN have no words.
     """
 
     def __init__(
@@ -120,6 +203,9 @@ class PrivateCountVectorizer(_PrivateVocabulary, CountVectorizer):  # type: igno
         algorithm: str = DEFAULT,
         ngram_range: tuple[int, int] = (1, 1),
         tokenizer: Tokenizer = "words",
+        lowercase: bool = True,
+        stop_words: str | Iterable[str] | None = None,
+        drop_nulls: bool = False,
         binary: bool = False,
         dtype: Any = np.int64,
         min_df: float = 1,
@@ -131,6 +217,8 @@ class PrivateCountVectorizer(_PrivateVocabulary, CountVectorizer):  # type: igno
         super().__init__(
             ngram_range=ngram_range,
             tokenizer=tokenizer,
+            lowercase=lowercase,
+            stop_words=stop_words,
             binary=binary,
             dtype=dtype,
             min_df=min_df,
@@ -142,6 +230,7 @@ class PrivateCountVectorizer(_PrivateVocabulary, CountVectorizer):  # type: igno
         self.max_items = max_items
         self.ledger = ledger
         self.title = title
+        self.drop_nulls = drop_nulls
         self.algorithm = algorithm
 
     def fit(self, raw_documents: Iterable[str], y: Any = None, groups: Sequence[Any] | None = None) -> Self:
@@ -166,6 +255,9 @@ class PrivateTfidfVectorizer(_PrivateVocabulary, TfidfVectorizer):  # type: igno
         idf_share: float = 0.1,
         ngram_range: tuple[int, int] = (1, 1),
         tokenizer: Tokenizer = "words",
+        lowercase: bool = True,
+        stop_words: str | Iterable[str] | None = None,
+        drop_nulls: bool = False,
         binary: bool = False,
         dtype: Any = np.float64,
         norm: str | None = "l2",
@@ -179,6 +271,8 @@ class PrivateTfidfVectorizer(_PrivateVocabulary, TfidfVectorizer):  # type: igno
         super().__init__(
             ngram_range=ngram_range,
             tokenizer=tokenizer,
+            lowercase=lowercase,
+            stop_words=stop_words,
             binary=binary,
             dtype=dtype,
             norm=norm,
@@ -192,6 +286,7 @@ class PrivateTfidfVectorizer(_PrivateVocabulary, TfidfVectorizer):  # type: igno
         self.max_items = max_items
         self.ledger = ledger
         self.title = title
+        self.drop_nulls = drop_nulls
         self.idf_share = idf_share
 
     def fit(self, raw_documents: Iterable[str], y: Any = None, groups: Sequence[Any] | None = None) -> Self:

@@ -1,7 +1,9 @@
 """The names of the columns that counts and sums add to the items."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
+
+from dpsu.errors import InvalidArgument
 
 HOLDERS, HALF = "holders", "half_width"
 
@@ -25,6 +27,15 @@ def measured_columns(sums: Mapping[str, Any] | list[str]) -> list[str]:
     """All columns that stand beside the items, for sums of these columns."""
     further = [make(name) for name in sums for make in (sum_of, half_width_of, mean_of)]
     return [HOLDERS, HALF, *further]
+
+
+def require_free(columns: Iterable[str], sums: Mapping[str, Any]) -> None:
+    """Refuse items with a column that counts and sums need, before anything is read or spent."""
+    taken = {*columns} & {*measured_columns(sums)}
+    if taken:
+        raise InvalidArgument(
+            f"counts come as the column {min(taken)!r}, which the items have already: rename it."
+        )
 
 
 def columns_beside(parameters: Mapping[str, Any]) -> list[str]:

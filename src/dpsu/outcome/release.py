@@ -11,6 +11,7 @@ import polars as pl
 from dpsu.outcome.columns import HOLDERS, columns_beside, sum_of
 from dpsu.outcome.statement import Statement
 from dpsu.outcome.write import write_frame
+from dpsu.report.numbers import counted
 
 
 class Release(ABC):
@@ -96,7 +97,7 @@ class Release(ABC):
             if self.statement
             else "not private"
         )
-        return f"<Release of {len(self):,} items, {promise}>"
+        return f"<Release of {counted(len(self))}, {promise}>"
 
     def to_polars(self) -> pl.DataFrame:
         """The items as a Polars frame with their original columns."""

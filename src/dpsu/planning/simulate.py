@@ -127,20 +127,20 @@ def simulate_shape(shape: Shape, mechanism: Mechanism, others: dict[int, Mechani
         sets = UserSets(
             np.concatenate([[0], np.cumsum(drawn.sizes)]),
             (pairs % len(numbers)).astype(np.uint32),
-            _digests(rng, users),
-            _digests(rng, len(numbers)),
+            random_digests(rng, users),
+            random_digests(rng, len(numbers)),
             Names(pl.DataFrame({"item": np.arange(len(numbers))}), {"item": pl.Int64()}),
         )
-        return _Data(sets, _stream(run), stands_for)
+        return _Data(sets, stream_of_run(run), stands_for)
 
-    return _simulate(draw, _runs(shape.pairs / factor), mechanism, others, str(shape), factor)
+    return _simulate(draw, runs_for(shape.pairs / factor), mechanism, others, str(shape), factor)
 
 
 def simulate_like(source: Source, mechanism: Mechanism, others: dict[int, Mechanism]) -> Outlook:
     """Releases on public data, all of it."""
 
     def read(run: int) -> _Data:
-        stream = _stream(run)
+        stream = stream_of_run(run)
         with LocalEngine() as engine:
             sets = engine.read(source, stream)
         return _Data(sets, stream, np.ones(sets.n_items))
@@ -149,7 +149,7 @@ def simulate_like(source: Source, mechanism: Mechanism, others: dict[int, Mechan
     users, pairs = first.sets.n_users, len(first.sets.items)
     about = f"data like the file: {users:,} users, {pairs / max(users, 1):.3g} items each on average"
     return _simulate(
-        lambda run: first if run == 0 else read(run), _runs(pairs), mechanism, others, about, 1.0
+        lambda run: first if run == 0 else read(run), runs_for(pairs), mechanism, others, about, 1.0
     )
 
 
@@ -222,16 +222,17 @@ def _released(mechanism: Mechanism, data: _Data) -> NDArray[np.bool_]:
         return np.asarray(fitted.select(engine, data.sets, data.stream)["released"], np.bool_)
 
 
-def _runs(pairs: float) -> int:
+def runs_for(pairs: float) -> int:
+    """Number of simulated releases of data with so many pairs."""
     return next((runs for most, runs in RUNS if pairs <= most), RUNS[-1][1])
 
 
-def _stream(run: int) -> Stream:
+def stream_of_run(run: int) -> Stream:
     """Plans are public and repeatable, so their keys are fixed."""
     return Stream(np.random.default_rng([run]).bytes(32), seeded=True)
 
 
-def _digests(rng: np.random.Generator, size: int) -> NDArray[np.uint64]:
+def random_digests(rng: np.random.Generator, size: int) -> NDArray[np.uint64]:
     """Random digests, sorted by their first word."""
     digests = rng.integers(0, 2**64, (size, 2), dtype=np.uint64)
     digests[:, 0].sort()

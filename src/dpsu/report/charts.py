@@ -8,6 +8,7 @@ import polars as pl
 
 from dpsu.errors import DpsuError, InvalidArgument
 from dpsu.outcome.write import replacing, require_folder
+from dpsu.report.numbers import counted
 
 if TYPE_CHECKING:
     from dpsu.api.plan import Plan
@@ -89,9 +90,7 @@ def plan_chart(plan: "Plan", path: str | Path | None = None) -> Any:
     right.set(xlabel="max_items", ylabel="items to expect")
     for axes in (left, right):
         axes.spines[["top", "right"]].set_visible(False)
-    figure.suptitle(
-        f"{outlook.items:,.0f} items ({outlook.low:,.0f} to {outlook.high:,.0f}), {plan.algorithm}"
-    )
+    figure.suptitle(f"{counted(outlook.items)} ({outlook.low:,.0f} to {outlook.high:,.0f}), {plan.algorithm}")
     if path is not None:
         _save(figure, path)
     plt.close(figure)

@@ -24,6 +24,7 @@ from dpsu.outcome.statement import Statement
 from dpsu.outcome.write import write_text
 from dpsu.privacy.loss import chance_above
 from dpsu.report.facts import facts, in_words, parameters_in_words
+from dpsu.report.numbers import counted
 
 HEADLINE = "What this list can and cannot reveal about a person"
 WHY_NO_CURVE = {
@@ -113,7 +114,7 @@ def _promise(statement: Statement) -> str:
         f"<strong>{_factor(statement.epsilon)} times</strong> the probability without it, plus "
         f"{_one_in(statement.delta)}. The same holds with the two exchanged.</p><p>In technical terms: the output is "
         f"({statement.epsilon:g}, {statement.delta:g})-differentially private for {escape(statement.unit)}. At most "
-        f"{statement.max_items:,} items of one person count.</p></div>"
+        f"{counted(statement.max_items)} of one person count.</p></div>"
     )
 
 
@@ -228,7 +229,7 @@ def _svg(users: list[int], chances: dict[int, Any]) -> str:
         legend = LEFT + (k - 1) * 200
         parts.append(
             f'<line class="curve s{k}" x1="{legend}" x2="{legend + 34}" y1="14" y2="14"/>'
-            f'<text class="label l{k}" x="{legend + 42}" y="18">{_items(size)} each</text>'
+            f'<text class="label l{k}" x="{legend + 42}" y="18">{counted(size)} each</text>'
         )
     return (
         f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-labelledby="chart-title"><title id="chart-title">'
@@ -249,7 +250,7 @@ def _ticks(users: list[int]) -> list[int]:
 
 
 def _table(users: list[int], chances: dict[int, Any]) -> str:
-    head = "".join(f'<th class="number" scope="col">{_items(size)} each</th>' for size in chances)
+    head = "".join(f'<th class="number" scope="col">{counted(size)} each</th>' for size in chances)
     rows = "".join(
         f'<tr><th class="number" scope="row">{n:,}</th>'
         + "".join(f'<td class="number">{_percent(float(values[k]))}</td>' for values in chances.values())
@@ -308,10 +309,6 @@ def _verify(statement: Statement) -> str:
 
 def _list(entries: Sequence[str]) -> str:
     return "<ul>" + "".join(f"<li>{escape(entry)}</li>" for entry in entries) + "</ul>"
-
-
-def _items(size: int) -> str:
-    return "1 item" if size == 1 else f"{size} items"
 
 
 def _factor(epsilon: float, times: float = 1.0) -> str:

@@ -12,6 +12,12 @@ def percent(chance: float) -> str:
     return f"{100 * chance:.1f} %"
 
 
+def counted(many: float, what: str = "item") -> str:
+    """So many things, in whole numbers: 1 item, 2,000 items."""
+    shown = f"{many:,.0f}"
+    return f"{shown} {what}{'' if shown == '1' else 's'}"
+
+
 def number(value: Any) -> str:
     """A float to six digits; anything else as it is."""
     return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -3,7 +3,7 @@
 import textwrap
 from typing import TYPE_CHECKING
 
-from dpsu.report.numbers import number, percent
+from dpsu.report.numbers import counted, number, percent
 
 if TYPE_CHECKING:
     from dpsu.api.plan import Plan
@@ -32,7 +32,7 @@ def expectation(outlook: "Outlook") -> str:
     """The number of items to expect, and of what data."""
     needed = outlook.holders_needed()
     lines = _wrapped(
-        f"Expect about {outlook.items:,.0f} items ({outlook.low:,.0f} to {outlook.high:,.0f}) from {outlook.data}."
+        f"Expect about {counted(outlook.items)} ({outlook.low:,.0f} to {outlook.high:,.0f}) from {outlook.data}."
     )
     if needed is not None:
         lines += _wrapped(f"An item has a chance of 50 % if about {needed:,} users hold it.")
@@ -62,7 +62,9 @@ def chance_chart(plan: "Plan", set_size: int) -> str:
     """The chance of release against the number of users who share an item, as bars."""
     low, high = plan.users_needed(0.02, set_size) or 1, plan.users_needed(0.98, set_size) or 1
     step = max(1, (high - low) // 12)
-    lines = [f"chance that an item is released, by the number of users who hold it ({set_size} items each)"]
+    lines = [
+        f"chance that an item is released, by the number of users who hold it ({counted(set_size)} each)"
+    ]
     for users in range(max(1, low - step), high + step + 1, step):
         chance = plan.chance(users, set_size)
         lines.append(f"{users:>7,} users  {'█' * round(BAR * chance):<{BAR}} {percent(chance):>6}")

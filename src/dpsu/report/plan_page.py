@@ -5,7 +5,7 @@ from importlib.resources import files
 from string import Template
 from typing import TYPE_CHECKING
 
-from dpsu.report.numbers import percent
+from dpsu.report.numbers import counted, percent
 from dpsu.version import __version__
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def _expectation(plan: "Plan") -> str:
     holders = "" if needed is None else f" An item has a chance of 50 % if about {needed:,} users hold it."
     smaller = f", with 1/{outlook.factor:.3g} of the users and fewer rare items" if outlook.factor > 1 else ""
     return (
-        f'<p class="expect"><strong>About {outlook.items:,.0f} items</strong> '
+        f'<p class="expect"><strong>About {counted(outlook.items)}</strong> '
         f"({outlook.low:,.0f} to {outlook.high:,.0f})</p>"
         f"<p>From {escape(outlook.data)}.{holders}</p>"
         f"<p>{outlook.runs} releases were simulated{smaller}. Data of another shape gives other numbers.</p>"

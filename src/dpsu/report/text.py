@@ -11,7 +11,7 @@ from rich.text import Text
 from dpsu.outcome.ledger import Ledger, by_period
 from dpsu.outcome.statement import Statement
 from dpsu.report.facts import counts_in_words, facts
-from dpsu.report.numbers import number, percent
+from dpsu.report.numbers import counted, number, percent
 
 WIDTH = 100
 LIMITS_PER_TABLE = 4
@@ -134,7 +134,7 @@ def _titled(frame: pl.DataFrame) -> Table:
     epsilon, ceiling = frame.row(0, named=True)["epsilon"], frame["ceiling"][0]
     table = Table(
         title=f"items released, epsilon {epsilon:g}",
-        caption=f"No private algorithm releases more than {ceiling:,.0f} items on average from this data.",
+        caption=f"No private algorithm releases more than {counted(ceiling)} on average from this data.",
     )
     table.add_column("algorithm", no_wrap=True)
     return table

@@ -125,6 +125,7 @@ def _called(tokenizer: Callable[[str], Iterable[str]], text: str) -> str:
     The message of an exception may quote the text. The error contains only its type and is raised outside the handler,
     which would keep the exception as context.
     """
+    name = function_name(tokenizer)
     try:
         returned: Any = tokenizer(text)
         words = [*returned] if isinstance(returned, Iterable) and not isinstance(returned, str) else None
@@ -133,17 +134,27 @@ def _called(tokenizer: Callable[[str], Iterable[str]], text: str) -> str:
     except Exception as error:
         raised = type(error).__name__
     else:
-        return _lines(words, type(returned).__name__)
-    raise SourceError(f"the tokenizer raised {raised} on a text")
+        return _lines(words, type(returned).__name__, name)
+    raise SourceError(f"the tokenizer {name!r} raised {raised} on a text")
 
 
-def _lines(words: list[Any] | None, kind: str) -> str:
+def function_name(tokenizer: Callable[..., Any]) -> str:
+    """The name of a caller's function, as statements and errors have it."""
+    return str(getattr(tokenizer, "__qualname__", type(tokenizer).__qualname__))
+
+
+def _lines(words: list[Any] | None, kind: str, name: str) -> str:
     """The words joined by line breaks; anything but strings is refused, and the error contains only its type."""
     if words is None:
-        raise InvalidArgument(f"the tokenizer returned {kind}; it must return a list of words")
+        found = "None" if kind == "NoneType" else kind
+        raise InvalidArgument(
+            f"the tokenizer {name!r} returned {found}; it must return a list of words, empty for a text without words"
+        )
     other = next((type(word).__name__ for word in words if not isinstance(word, str)), None)
     if other is not None:
-        raise InvalidArgument(f"the tokenizer returned words of the type {other}; words must be strings")
+        raise InvalidArgument(
+            f"the tokenizer {name!r} returned words of the type {other}; words must be strings"
+        )
     return "\n".join(words)
 
 

@@ -19,6 +19,12 @@ STANDARD_INPUT = "-"
 COMPRESSIBLE = {"csv", "tsv", "jsonl", "ndjson"}
 KNOWN_ENDINGS = ".parquet, .csv, .tsv, .jsonl, .ndjson (the last four also with .gz)"
 
+PLAIN_TEXT = "txt"
+PLAIN = (
+    "{label} is plain text, which has no columns: leave user, item and text out and pass user_per='line' or "
+    "user_per='file', for one user per line or per file (--user-per); a table with this ending needs format= (--format)"
+)
+
 
 def scan_paths(
     paths: Sequence[str | Path], columns: list[str], format: str | None
@@ -48,6 +54,13 @@ def scan_paths(
         return frames[0], label
     _require_one_kind(frames, label)
     return pl.concat(frames, how="vertical_relaxed"), label
+
+
+def refuse_plain_text(paths: Sequence[str | Path]) -> None:
+    """Say how plain text is read, if a path without columns has its ending."""
+    for path in paths:
+        if Path(path).suffix.lower() == f".{PLAIN_TEXT}":
+            raise SourceError(PLAIN.format(label=repr(str(path))))
 
 
 def _require_one_kind(frames: list[pl.LazyFrame], label: str) -> None:
@@ -90,6 +103,8 @@ def _ending(path: Path) -> str:
 def _format_of(file: Found) -> str:
     ending = _ending(file.path)
     if ending not in FORMATS:
+        if ending == PLAIN_TEXT:
+            raise SourceError(PLAIN.format(label=repr(file.label)))
         raise SourceError(
             f"the ending of {file.label!r} says no known format; known are {KNOWN_ENDINGS}. "
             "For another ending pass format= (--format)"

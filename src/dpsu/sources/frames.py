@@ -32,11 +32,20 @@ def scan_frame(frame: Any, columns: list[str], label: str) -> pl.LazyFrame:
         ) from None
     except (TypeError, ValueError, pl.exceptions.PolarsError):
         raise SourceError(
-            f"{label} could not be converted to Arrow: one of the columns {', '.join(columns)} has values of "
-            "mixed types, or its query failed"
+            f"{label} could not be converted to Arrow: {_culprit(frame, columns, kind)}"
         ) from None
     require_columns(columns, converted.columns, label)
     return converted.lazy().select(columns)
+
+
+def _culprit(frame: Any, columns: list[str], kind: str) -> str:
+    """The column that does not convert, without its values."""
+    for column in columns if kind == "pandas" else ():
+        try:
+            pl.DataFrame(frame[[column]])
+        except (TypeError, ValueError, pl.exceptions.PolarsError):
+            return f"column {column!r} has values of several types; give them all the same one"
+    return f"one of the columns {', '.join(columns)} has values of mixed types, or its query failed"
 
 
 def scan_collection(source: Mapping[Any, Iterable[Any]] | Iterable[Any]) -> pl.LazyFrame:

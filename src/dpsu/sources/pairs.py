@@ -29,7 +29,7 @@ from dpsu.sources.columns import (
     require_values,
 )
 from dpsu.sources.discreet import discreet
-from dpsu.sources.files import reading, scan_paths
+from dpsu.sources.files import reading, refuse_plain_text, scan_paths
 from dpsu.sources.frames import ITEM, USER, scan_collection, scan_frame
 from dpsu.sources.values import MOST_UNITS, Bounds, in_units
 
@@ -155,6 +155,8 @@ def scan_source(
                 "speaks Arrow, a mapping {user: items} or pairs (user, items)"
             )
         return scan_collection(source), "the source", [USER], [ITEM]
+    if paths and user is None and format is None:
+        refuse_plain_text(paths)
     user_columns, item_columns = key_columns(user, "user"), key_columns(item, "item")
     require_apart(user_columns, item_columns)
     both = {*user_columns, *item_columns} & {*(values or [])}

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dpsu.sources.columns import ColumnNames, key_columns
-from dpsu.sources.corpus import TextRule, Tokenizer, UserPer, text_rule
+from dpsu.sources.corpus import TextRule, Tokenizer, UserPer, function_name, text_rule
 from dpsu.sources.values import Bounds
 
 FORMS = {"line": "lines", "file": "files"}
@@ -63,6 +63,13 @@ class Source:
         return described
 
     @property
+    def item_columns(self) -> list[str]:
+        """The columns of a released item."""
+        if self.text is not None:
+            return [self.text.name]
+        return key_columns(self.item, "item") if self.form == "columns" else ["item"]
+
+    @property
     def form(self) -> str:
         """Where users and items are: in columns, in a collection of Python values, or in lines or files of text."""
         if self.text is not None and self.text.user_per is not None:
@@ -75,7 +82,6 @@ class Source:
 def _tokenizer_name(tokenizer: Tokenizer) -> dict[str, str]:
     """The description of a tokenizer in the statement: a rule, a regular expression, or a function of the caller."""
     if callable(tokenizer):
-        name = getattr(tokenizer, "__qualname__", type(tokenizer).__qualname__)
-        return {"kind": "function", "name": str(name)}
+        return {"kind": "function", "name": function_name(tokenizer)}
     kind = "rule" if tokenizer in ("words", "whitespace") else "pattern"
     return {"kind": kind, "name": tokenizer}

@@ -56,6 +56,11 @@ class WordRule:
         normal = self.normalise(text)
         return self.pattern.findall(re.sub(URL, " ", normal) if self.removes_urls else normal)
 
+    def split_cased(self, text: str) -> list[str]:
+        """The words of one text with the case that they have."""
+        normal = unicodedata.normalize("NFC", text)
+        return self.pattern.findall(re.sub(URL, " ", normal) if self.removes_urls else normal)
+
 
 @cache
 def word_rule(name: str) -> WordRule:
