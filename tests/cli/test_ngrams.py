@@ -58,7 +58,7 @@ def test_ngrams_in_levels(notes: Path, tmp_path: Path) -> None:
         (["release", "--user-per", "line", "--ngrams", "one"], b"--ngrams"),
         (["release", "--user-per", "line", "--tokenizer", "word"], b"'words'"),
         (["release", "--user", "a", "--text", "b", "--item", "c"], b"item"),
-        (["release", "--user-per", "line", "--user", "a"], b"user="),
+        (["release", "--user-per", "line", "--user", "a"], b"--user"),
         (["ngrams", "--user-per", "line", "--level-shares", "a"], b"--level-shares"),
     ],
 )

@@ -1,10 +1,10 @@
 """Statements of mechanisms that did not run, for tests of what is made of statements."""
 
-from dataclasses import replace
 from typing import Any
 
+from experiments.edges import as_if_run
+
 from dpsu.algorithms.algorithm import Algorithm
-from dpsu.algorithms.auto import AutoMechanism
 from dpsu.algorithms.catalogue import build
 from dpsu.algorithms.job import promise_of
 from dpsu.algorithms.mechanism import Mechanism
@@ -29,6 +29,4 @@ def stated(algorithm: Algorithm, mechanism: Mechanism) -> Statement:
     """The statement of a calibrated mechanism over two columns."""
     source = Source.of("rows.parquet", user="author", item="word")
     made = state(promise_of(algorithm, mechanism), source, Terms(), Stream(bytes(32)), bytes(16))
-    if not isinstance(mechanism, AutoMechanism) or mechanism.sizing is None:
-        return made
-    return replace(made, parameters={**made.parameters, **mechanism.told([0, 0, 0, 10**6, *[0] * 7], 3)})
+    return as_if_run(made, mechanism)
