@@ -219,6 +219,7 @@ ALGORITHMS = [
     "policy-gaussian",
     "policy-laplace",
     "ordered-laplace",
+    "auto",
 ]
 
 
