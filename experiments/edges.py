@@ -8,6 +8,7 @@ is rejected, or if a user whose items nobody else holds sees one of them with a 
 """
 
 import argparse
+import json
 import math
 import random
 import resource
@@ -23,6 +24,7 @@ import numpy as np
 
 import dpsu
 from dpsu.algorithms.auto import AutoMechanism
+from dpsu.algorithms.auto_rule import BINS
 from dpsu.algorithms.catalogue import CATALOGUE, build
 from dpsu.algorithms.job import promise_of
 from dpsu.algorithms.mechanism import Mechanism
@@ -130,7 +132,8 @@ def judge(point: Point) -> Outcome:
         return Outcome(point, f"{type(error).__name__}: {error}", calibrated=time.perf_counter() - began)
     calibrated, began = time.perf_counter() - began, time.perf_counter()
     statement = state(promise_of(algorithm, mechanism), COLUMNS, Terms(), Stream(bytes(32)), bytes(16))
-    checks = dpsu.verify(as_if_run(statement, mechanism)).checks
+    made = {as_if_run(statement, mechanism, place).to_json() for place in (0, len(BINS) - 1)}
+    checks = [check for text in made for check in dpsu.verify(json.loads(text)).checks]
     failed = [check.name for check in checks if not check.ok]
     verified = time.perf_counter() - began
     ratio = _worst_alone(mechanism) / point.delta
@@ -142,11 +145,11 @@ def judge(point: Point) -> Outcome:
     return Outcome(point, result, ratio, calibrated, verified)
 
 
-def as_if_run(statement: Statement, mechanism: Mechanism) -> Statement:
-    """The statement with what the private steps of `auto` add to it: here a million users with four items each."""
+def as_if_run(statement: Statement, mechanism: Mechanism, place: int = 0) -> Statement:
+    """The statement with what the private steps of `auto` add to it: here 10^9 users, all in one bin of sizes."""
     if not isinstance(mechanism, AutoMechanism) or mechanism.sizing is None:
         return statement
-    found = mechanism.told([0, 0, 0, 10**6, *[0] * 7], 3)
+    found = mechanism.told([10**9 * (k == place) for k in range(len(BINS))], 3)
     return replace(statement, parameters={**statement.parameters, **found})
 
 

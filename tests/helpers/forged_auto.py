@@ -67,6 +67,13 @@ FORGED_AUTO: list[Forgery] = [
         unknown_step=p("more", 1),
     ),
     *on(
+        "auto, many items",
+        gaussian_branch_of_larger_epsilon=chosen("epsilon", to=times(1.1)),
+        gaussian_branch_of_larger_delta=chosen("delta", to=times(1.1)),
+        less_than_the_gaussian_branch_spends=at(P, "focused", "mu", to=times(0.99)),
+        sizes_that_choose_the_l1_branch=at(P, "sizes", "users", to=[10**6] + [0] * 10),
+    ),
+    *on(
         HINT,
         hint_that_chooses_another_branch=at(P, "asked", "typical_items", to=100.0),
         hint_left_out=at(P, "asked", "typical_items", to=None),

@@ -150,6 +150,7 @@ MAKERS: dict[str, Callable[[], Statement]] = {
         )
     },
     "auto": partial(single, "auto"),
+    "auto, many items": lambda: as_if_run(single("auto"), dpsu.Auto().calibrate(Request(1.0, 1e-6, 40)), 8),
     "auto, hint": partial(single, "auto", typical_items=3.0),
     "auto, hint of many": partial(single, "auto", typical_items=30.0),
     "auto with counts": partial(single, "auto", counts=CountingTerms()),

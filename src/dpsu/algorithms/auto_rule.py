@@ -30,7 +30,7 @@ SEEN = 6.0
 COVERED = 0.98
 """The share of the users whose sets the cut should leave whole."""
 
-CONSTANT, MEAN, POPULAR, POPULAR_SQUARED, POPULAR_HARMONIC = 0.55, -0.36, 0.10, 0.01, -0.02
+CONSTANT, MEAN, POPULAR, POPULAR_SQUARED, POPULAR_HARMONIC = 0.394, -0.42, 0.105, -0.0234, 0.0574
 """Coefficients of the score: the logarithm of what the ℓ1 family releases, divided by what Focused Gaussian releases."""
 
 IN_PARTS = -0.18

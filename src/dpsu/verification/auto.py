@@ -39,7 +39,7 @@ MOST_PARTS, MOST_USERS, MOST_ITEMS, LARGEST_HINT = 1000, 2**62, 2**32, 10**6
 BINS = [1, 2, 3, 4, 6, 9, 17, 31, 101, 301, 1001]
 SIZES = [1, 2, 3, 4.5, 7, 12, 23, 55, 170, 550, 2000]
 CUTS = [10, 30, 100, 300]
-SCORE = (0.55, -0.36, 0.10, 0.01, -0.02)
+SCORE = (0.394, -0.42, 0.105, -0.0234, 0.0574)
 NEAR = 1e-9
 """Relative distance from a turning point of the rule at which either side is accepted: it is computed in floats."""
 
@@ -144,7 +144,8 @@ def _within_branch(stated: Stated, chosen: Fields, budget: Fields, l1: Fields) -
     if chosen["algorithm"] != FOCUSED:
         return bool(chosen["epsilon"] <= l1["epsilon"] and chosen["delta"] <= l1["delta"])
     spent = only(chosen["budget"], ("mu", "delta_new"), "the budget")
-    return bool(spent["mu"] <= budget["mu"] and spent["delta_new"] <= budget["delta_new"])
+    told = (chosen["epsilon"], chosen["delta"]) == (stated.epsilon, stated.delta)
+    return bool(told and spent["mu"] <= budget["mu"] and spent["delta_new"] <= budget["delta_new"])
 
 
 def _as_a_whole(stated: Stated, chosen: Fields, shift: Interval) -> list[Check]:
