@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-spark test-bounds test-browser test-wheel test-hostile fuzz audit docs lint format bench paper clean
+.PHONY: help demo test test-spark test-bounds test-browser test-wheel test-databases test-hostile fuzz audit docs lint format bench paper clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -42,6 +42,10 @@ audit: $(VENV)/dev  ## attacks on every family; on Focused Gaussian, a million r
 test-browser: $(VENV)/dev  ## the report in Chromium, from Debian's packages
 	command -v chromium >/dev/null || (apt-get update --quiet && apt-get install --yes --no-install-recommends chromium)
 	$(BIN)/python -m pytest -q tests/browser
+
+test-databases: $(VENV)/dev  ## a real PostgreSQL, from Debian's packages
+	ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || (apt-get update --quiet && apt-get install --yes --no-install-recommends postgresql)
+	$(BIN)/python -m pytest -q tests/databases
 
 test-wheel: $(VENV)/dev  ## the built wheel, where nothing else is installed
 	$(BIN)/python -m pytest -q tests/wheel

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from dpsu.api.plan import Plan as Plan
     from dpsu.api.plan import plan as plan
     from dpsu.api.release import release as release
+    from dpsu.api.report import report as report
     from dpsu.api.series import Series as Series
     from dpsu.api.tune import Tuned as Tuned
     from dpsu.api.tune import tune as tune
@@ -65,6 +66,7 @@ _HOMES = {
     "dpsu.api.ngrams": ["ngrams"],
     "dpsu.api.plan": ["Plan", "plan"],
     "dpsu.api.release": ["release"],
+    "dpsu.api.report": ["report"],
     "dpsu.api.series": ["Series"],
     "dpsu.api.tune": ["Tuned", "tune"],
     "dpsu.errors": ["CuratorNote", "DpsuError", "EmptyRelease", "WeakPrivacy"],
@@ -82,7 +84,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 _RENAMED = {"Focus": "FocusedGaussian"}
 
 __all__ = [  # noqa: RUF022
-    "release", "ngrams", "plan", "compare", "tune", "list_algorithms", "check_policy", "verify",
+    "release", "ngrams", "plan", "compare", "tune", "list_algorithms", "check_policy", "verify", "report",
     "Release", "Statement", "Budget", "Ledger", "Plan", "Shape", "Series", "Tuned", "Counts",
     "Auto", "CountLaplace", "CountGaussian", "WeightedLaplace", "WeightedGaussian", "PolicyLaplace", "PolicyGaussian",
     "PolicyGaussianL1", "Policy", "OrderedLaplace", "FocusedGaussian", "DpSips", "Mad", "Mad2r", "OptimalSingle",

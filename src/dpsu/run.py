@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from dpsu.algorithms.job import Job, Promise, Tell
+from dpsu.algorithms.job import Job, Promise
 from dpsu.algorithms.public_items import Listed
 from dpsu.engines.contract import Engine
 from dpsu.errors import CuratorNote, EmptyRelease, InvalidArgument
@@ -32,6 +32,8 @@ from dpsu.outcome.statement import (
 )
 from dpsu.privacy.advice import warn_of_weak_privacy
 from dpsu.randomness.stream import Stream, open_stream
+from dpsu.report.progress import Progress, telling
+from dpsu.sources.advice import UNDIVIDED
 from dpsu.sources.source import Source
 
 LONGEST_NOTE = 2000
@@ -48,7 +50,7 @@ class Terms:
     title: str | None = None
     note: str | None = None
     check_user: bool = True
-    progress: Tell | None = None
+    progress: Progress = None
     period: str | None = None
 
     def __post_init__(self) -> None:
@@ -63,7 +65,6 @@ class Terms:
 
 def run(job: Job, source: Source, engine: Engine, terms: Terms) -> Release:
     """Make one release."""
-    tell = terms.progress or _tell_nobody
     warn_of_weak_privacy(job.promise.epsilon, job.promise.delta, stacklevel=4)
     ledger, stream = open_ledger(terms.ledger), job.stream or open_stream()
     salt = os.urandom(16)
@@ -71,7 +72,7 @@ def run(job: Job, source: Source, engine: Engine, terms: Terms) -> Release:
     if ledger:
         ledger.require_room(statement)
 
-    with engine:
+    with engine, telling(terms.progress) as tell:
         tell("reading")
         sets = job.read(engine, source, terms.lists, stream)
         notes = _curator_notes(sets, source, terms)
@@ -123,7 +124,9 @@ def state(promise: Promise, source: Source, terms: Terms, stream: Stream, salt: 
 
 def _curator_notes(sets: Any, source: Source, terms: Terms) -> tuple[str, ...]:
     """Notes for the curator only: they depend on the data."""
-    seen = getattr(sets, "notes", ()) if terms.check_user and source.form == "columns" else ()
+    seen = getattr(sets, "notes", ())
+    if not terms.check_user or source.form != "columns":
+        seen = tuple(note for note in seen if note == UNDIVIDED)
     notes = (*terms.lists.notes, *seen)
     for note in notes:
         warnings.warn(note, CuratorNote, stacklevel=5)
@@ -135,7 +138,3 @@ def _require_text(name: str, value: Any) -> None:
         return
     if not isinstance(value, str) or len(value) > LONGEST_NOTE or not value.isprintable():
         raise InvalidArgument(f"{name} must be one line of at most {LONGEST_NOTE} printable characters.")
-
-
-def _tell_nobody(stage: str) -> None:
-    """The default for `progress`: report nothing."""

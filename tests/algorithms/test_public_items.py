@@ -13,7 +13,7 @@ from leaks import SECRET, told
 
 import dpsu
 from dpsu.algorithms.catalogue import find
-from dpsu.algorithms.holders import share_with_counts
+from dpsu.algorithms.holders import CountingTerms, share_with_counts
 from dpsu.algorithms.public_items import NO_ITEM, RESPELT, read_lists
 from dpsu.algorithms.request import Request
 from dpsu.errors import InvalidArgument, SourceError
@@ -320,8 +320,10 @@ def test_counts_are_off_unless_asked_for() -> None:
     assert release.to_polars().columns == ["item"]
 
 
-def test_counts_take_a_fifth_of_the_squared_mu() -> None:
-    mechanism, counting = share_with_counts(find("focused-gaussian"), Request(1.0, 1e-6, 30))
+def test_counts_take_their_share_of_the_squared_mu() -> None:
+    mechanism, counting = share_with_counts(
+        find("focused-gaussian"), Request(1.0, 1e-6, 30), CountingTerms(0.2)
+    )
     budget = mechanism.budget()
     assert budget is not None
     assert counting.budget.mu**2 / (budget.mu**2 + counting.budget.mu**2) == pytest.approx(0.2)

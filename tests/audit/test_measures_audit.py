@@ -23,8 +23,8 @@ from dpsu.randomness.stream import Purpose, Stream
 from dpsu.sources.pairs import read_sets
 
 DELTA, RUNS, BINS = 0.05, 100_000, 400
-RELEASED, BOUNDS, CUT = 12, (-3, 50), 4
-TERMS = counting_terms(Counts(max_items=CUT), {"amount": BOUNDS}, others=True)
+RELEASED, BOUNDS, CUT, SUMS_CUT = 12, (-3, 50), 4, 3
+TERMS = counting_terms(Counts(max_items=CUT, sums_max_items=SUMS_CUT), {"amount": BOUNDS}, others=True)
 STREAM = Stream(bytes(range(32)))
 
 OTHERS = [(user, item, 1.0) for user in range(20) for item in range(RELEASED + 3)]
@@ -38,7 +38,7 @@ USERS = {
 }
 
 
-def exact_totals(rows, cut, bounded):
+def exact_totals(rows, cut, sums_cut, bounded):
     """All exact numbers that get noise, in their own units: counts, sums, users of others, sum of others."""
     bounds = TERMS.sums["amount"]
     frame = pl.DataFrame(rows, schema=["user", "item", "amount"], orient="row")
@@ -51,7 +51,7 @@ def exact_totals(rows, cut, bounded):
     totals = np.zeros(len(names), np.int64)
     low, high = bounds.in_units if bounded else (-(2**31), 2**31)
     rest = sum_values(
-        sets.indptr, sets.items, released, ~released, sets.values["amount"], low, high, cut, totals
+        sets.indptr, sets.items, released, ~released, sets.values["amount"], low, high, sums_cut, totals
     )
     order = np.argsort(names[released])
     return (
@@ -62,11 +62,11 @@ def exact_totals(rows, cut, bounded):
     )
 
 
-def attack(own, noise=1.0, cut=CUT, bounded=True, only=slice(None)):
+def attack(own, noise=1.0, cut=CUT, sums_cut=SUMS_CUT, bounded=True, only=slice(None)):
     """A lower bound on epsilon from all numbers together, or from some of the four kinds."""
     counting = count_beside(Request(EPSILON, DELTA, 40), TERMS, mu_for(EPSILON, DELTA), [40])
     scales = [counting.sigma, counting.sums["amount"], counting.others[""], counting.others["amount"]][only]
-    sides = [exact_totals(rows, cut, bounded)[only] for rows in ([*OTHERS, *own], OTHERS)]
+    sides = [exact_totals(rows, cut, sums_cut, bounded)[only] for rows in ([*OTHERS, *own], OTHERS)]
     scores = [np.zeros(RUNS), np.zeros(RUNS)]
     for kind, scale in enumerate(scales):
         first, second = sides[0][kind], sides[1][kind]
@@ -99,14 +99,34 @@ def test_the_attack_has_power():
 
 
 @pytest.mark.parametrize(
+    ("user", "place", "share"),
+    [
+        ("many items", 0, TERMS.share),
+        ("huge totals", 1, TERMS.sums_share),
+        ("others only", 2, TERMS.others_share / 2),
+        ("others only", 3, TERMS.others_share / 2),
+    ],
+    ids=["counts", "sums", "users of others", "sums of others"],
+)
+def test_too_little_noise_is_caught_in_each_measure(user, place, share):
+    """The measure alone would spend the whole budget with this share of the noise; it has 0.6 of that."""
+    noise, only = math.sqrt(share / TERMS.whole_share), slice(place, place + 1)
+    assert attack(USERS[user], noise=noise, only=only) <= EPSILON
+    assert attack(USERS[user], noise=0.6 * noise, only=only) > EPSILON
+
+
+@pytest.mark.parametrize(
     ("user", "how"),
     [
         ("many items", {"cut": 40, "only": slice(0, 1)}),
+        (
+            "huge totals",
+            {"sums_cut": 40, "only": slice(1, 2), "noise": math.sqrt(TERMS.sums_share / TERMS.whole_share)},
+        ),
         ("huge totals", {"bounded": False, "only": slice(1, 2)}),
         ("others only", {"bounded": False, "only": slice(3, 4)}),
-        ("others only", {"noise": 0.05, "only": slice(2, 3)}),
     ],
-    ids=["items not weighted", "totals not cut", "total of others not cut", "others with too little noise"],
+    ids=["items not weighted", "totals not scaled", "totals not cut", "total of others not cut"],
 )
 def test_a_broken_measure_is_caught(user, how):
     how = {"noise": 1.0, **how}

@@ -1,5 +1,7 @@
 """The report in a real browser: both themes, narrow and wide, by keyboard, on paper, without network."""
 
+import base64
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -56,7 +58,7 @@ def test_everything_can_be_read_in_both_themes(page: Page, theme: str) -> None:
     assert page.run(CONTRAST) >= 4.5
 
 
-@pytest.mark.parametrize("width", [320, 768, 1600])
+@pytest.mark.parametrize("width", [320, 375, 768, 1600])
 def test_nothing_is_cut_off(page: Page, width: int) -> None:
     page.size(width, 900)
     assert page.run("document.documentElement.scrollWidth") <= width
@@ -74,6 +76,7 @@ def test_the_page_asks_for_nothing_and_complains_of_nothing(page: Page) -> None:
 
 def test_all_of_it_is_reached_by_keyboard(page: Page) -> None:
     page.run("document.activeElement.blur()")
+    page.run("document.querySelector('details.internals').open = true")
     reached = []
     for _ in range(12):
         page.press("Tab")
@@ -90,6 +93,7 @@ def test_all_of_it_is_reached_by_keyboard(page: Page) -> None:
         assert any(place.startswith(wanted[: len(place)]) or place.startswith(wanted) for place in reached), (
             wanted
         )
+    page.run("document.querySelector('details.internals').open = false")
     page.run("document.querySelector('details summary').focus()")
     page.press("Enter")
     assert page.run("document.querySelector('details').open") is True
@@ -117,7 +121,8 @@ def test_it_prints_on_white(page: Page) -> None:
     page.theme("dark", medium="print")
     assert page.run("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert page.run(CONTRAST) >= 4.5
-    assert len(page.call("Page.printToPDF", preferCSSPageSize=True)["data"]) > 10_000
+    printed = base64.b64decode(page.call("Page.printToPDF", preferCSSPageSize=True)["data"])
+    assert len(re.findall(rb"/Type\s*/Page\b", printed)) == 2
     page.theme("light")
 
 

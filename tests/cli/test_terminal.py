@@ -1,5 +1,6 @@
 """Warnings and notes on the command line."""
 
+import os
 import warnings
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ import pytest
 from rows_command import COLUMNS, RELEASE, run
 
 import dpsu
+from dpsu.cli.terminal import tell
 from dpsu.engines.local import LocalEngine
 
 pytestmark = pytest.mark.usefixtures("rows")
@@ -51,3 +53,19 @@ def test_notes_for_the_curator_are_marked_and_go_nowhere_else(monkeypatch: pytes
     assert not any("look at" in text for text in [told.stdout, *written])
     assert run(*RELEASE, "-o", "out.csv", "--no-check-user", "-q").stderr == ""
     assert "curator" not in run(*RELEASE, "-o", "out.csv", "--no-check-user").stderr
+
+
+def test_a_person_reads_whole_words_within_80_columns(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    released = dpsu.release({n: ["a"] for n in range(400)}, epsilon=1, delta=1e-6)
+    assert released.statement is not None
+    texts = [str(released.statement), str(dpsu.verify(released.statement))]
+    monkeypatch.setattr("shutil.get_terminal_size", lambda: os.terminal_size((80, 24)))
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    for text in texts:
+        tell(text)
+        shown = capsys.readouterr().out
+        assert max(map(len, shown.splitlines())) <= 80
+        assert shown.split() == text.split()
+    monkeypatch.setattr("sys.stdout.isatty", lambda: False)
+    tell(texts[0])
+    assert capsys.readouterr().out == f"{texts[0]}\n"

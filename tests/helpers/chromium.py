@@ -69,8 +69,9 @@ class Page:
         )
 
     def press(self, key: str) -> None:
-        """Tab or Enter."""
-        about = {"key": key, "code": key, "windowsVirtualKeyCode": {"Tab": 9, "Enter": 13}[key]}
+        """Tab, Enter or an arrow."""
+        numbers = {"Tab": 9, "Enter": 13, "ArrowLeft": 37, "ArrowRight": 39}
+        about = {"key": key, "code": key, "windowsVirtualKeyCode": numbers[key]}
         self.call("Input.dispatchKeyEvent", type="keyDown", text="\r" if key == "Enter" else "", **about)
         self.call("Input.dispatchKeyEvent", type="keyUp", **about)
 

@@ -20,8 +20,8 @@ def _no_list(fields: Fields) -> None:
     fields["rests_on"] = [claim for claim in fields["rests_on"] if "candidates" not in claim]
 
 
-def _early_at_the_boundary(fields: Fields) -> None:
-    """Early release at tau_r: the control of the false share."""
+def _early_below_the_boundary(fields: Fields) -> None:
+    """Early release at half of tau_r, which noise alone crosses more often than eta."""
     fields[P]["candidates"]["early_thresholds"] = [limit / 2 for limit in fields[P]["thresholds"]]
 
 
@@ -52,7 +52,7 @@ FORGED_LISTS: list[Forgery] = [
         lower_early_threshold=told("early_thresholds", -1, to=times(0.99)),
         lower_first_early_threshold=told("early_thresholds", 0, to=times(0.9)),
         one_early_threshold_less=told("early_thresholds", to=lambda values: values[1:]),
-        early_release_at_the_boundary=_early_at_the_boundary,
+        early_release_below_the_boundary=_early_below_the_boundary,
         less_noise_with_a_list=p("sigma", times(0.9)),
         lower_boundary_with_a_list=at(P, "thresholds", -1, to=times(0.9)),
         list_hidden=_no_list,

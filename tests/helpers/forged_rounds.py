@@ -211,7 +211,7 @@ COUNTS = [
     *on(
         "sums and others",
         counts_cut_to_more_items_than_noise_covers=at(P, "counts", "max_items", to=6),
-        counts_cut_to_fewer_items_than_stated=at(P, "counts", "max_items", to=4),
+        counts_cut_to_fewer_items_than_stated=at(P, "counts", "max_items", to=3),
         counts_of_a_cut_that_is_not_named=without(P, "counts", "max_items"),
         counts_with_the_noise_of_sums=at(P, "counts", "sigma", to=times(0.9)),
         sums_with_less_noise=at(P, "counts", "sums", 0, "sigma", to=times(0.9)),
@@ -221,6 +221,12 @@ COUNTS = [
         ),
         sums_of_larger_values=at(P, "counts", "sums", 0, "high", to=51),
         sums_of_larger_negative_values=at(P, "counts", "sums", 0, "low", to=-51),
+        sums_of_more_items_than_noise_covers=at(
+            P, "counts", "sums", 0, "max_items", to=lambda most: most + 1
+        ),
+        sums_of_fewer_items_than_stated=at(P, "counts", "sums", 0, "max_items", to=lambda most: most - 1),
+        sums_of_more_items_than_a_user_has=at(P, "counts", "sums", 0, "max_items", to=41),
+        sums_of_a_cut_that_is_not_named=without(P, "counts", "sums", 0, "max_items"),
         sums_without_bounds=without(P, "counts", "sums", 0, "high"),
         sums_with_bounds_the_wrong_way=at(P, "counts", "sums", 0, "low", to=60),
         sums_with_an_infinite_bound=at(P, "counts", "sums", 0, "high", to=math.inf),

@@ -413,10 +413,12 @@ def measured_sums(
     sums: dict[int, int] = {}
     rest = others = 0
     for own in users.values():
-        held = [item for item in own if item in released]
-        for item in held:
-            weight = 2**30 if len(held) <= cut else int(math.sqrt(cut / len(held)) * (1 - 2**-50) * 2**30)
-            value = min(max(own[item], low), high)
+        held = {item: min(max(value, low), high) for item, value in own.items() if item in released}
+        radius, squares = cut * max(abs(low), abs(high)) ** 2, sum(value**2 for value in held.values())
+        squares *= 1 + len(held) * 2**-50
+        inside = len(held) <= cut or squares <= radius
+        weight = 2**30 if inside else int(math.sqrt(radius / squares) * (1 - 2**-50) * 2**30)
+        for item, value in held.items():
             sums[item] = sums.get(item, 0) + int(math.copysign(abs(value) * weight >> 30, value))
         left = [value for item, value in own.items() if item not in released | excluded]
         if left:

@@ -91,6 +91,8 @@ def _measured(counts: Fields, most: int) -> Any:
     largest = {each["column"]: max(abs(each["low"]), abs(each["high"])) for each in counts.get("sums", [])}
     squares = max(norm, counts["squared_sensitivity"]) / mpf(counts["sigma"]) ** 2
     for each in counts.get("sums", []):
+        own = mpf(each["max_items"])
+        norm = max(held * min(mpf(1), own / held) for held in range(1, most + 1))
         squares += norm * (largest[each["column"]] / mpf(each["sigma"])) ** 2
     if "others" in counts:
         squares += 1 / mpf(counts["others"]["sigma"]) ** 2

@@ -45,3 +45,18 @@ def test_numbers_are_no_words() -> None:
         word_level([1, 2])
     with pytest.raises(InvalidArgument, match="rule"):
         word_level(["a"], rule="word")  # type: ignore[arg-type]
+
+
+def test_the_tokenizer_keeps_the_rule_of_the_release() -> None:
+    import dpsu
+
+    texts = {n: ["A-1 b"] for n in range(400)}
+    codes = {n: ["C00.1"] for n in range(400)}
+    spaced = dpsu.release(texts, text=True, tokenizer="whitespace", epsilon=3, delta=1e-6).to_tokenizer()
+    assert spaced.encode("A-1 b").tokens == ["A-1", "b"]
+    assert dpsu.release(codes, epsilon=3, delta=1e-6).to_tokenizer().encode("C00.1 x").tokens == [
+        "C00.1",
+        "[UNK]",
+    ]
+    lowered = dpsu.release(texts, text=True, epsilon=3, delta=1e-6).to_tokenizer()
+    assert lowered.encode("B").tokens == ["b"]

@@ -81,7 +81,7 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(
 
 def test_wrong_targets_are_refused_early(tmp_path: Path) -> None:
     with pytest.raises(InvalidArgument, match=r"\.parquet, \.csv"):
-        check_writable(tmp_path / "out.xlsx")
+        check_writable(tmp_path / "out.docx")
     with pytest.raises(OutputError, match="no folder"):
         check_writable(tmp_path / "nowhere" / "out.csv")
     (tmp_path / "taken.csv").mkdir()

@@ -7,6 +7,7 @@ import pytest
 import dpsu
 from dpsu.errors import InvalidArgument, NotPrivate
 from dpsu.planning.simulate import chance_by_holders
+from dpsu.report.plan_page import plan_page
 
 PRIVACY = {"epsilon": 3.0, "delta": 1e-6}
 
@@ -86,7 +87,7 @@ def test_nothing_is_released_from_too_few_users():
     assert made.outlook.items < 0.1
     assert made.outlook.holders_needed() is None
     assert str(made)
-    assert made.to_html()
+    assert plan_page(made)
 
 
 def test_plans_repeat_themselves():

@@ -1,6 +1,7 @@
 """The page about a statement: complete, self-contained, and safe whatever a statement holds."""
 
 import json
+import math
 import re
 from dataclasses import replace
 from html import escape
@@ -137,7 +138,10 @@ def test_the_page_says_what_the_release_is_about() -> None:
     assert made.date
     listed = {"exclude": {"items": 12, "sha256": "abc"}}
     shown = page(replace(made, lists=listed))
-    for told in (made.date, "&#x27;author&#x27;", "&#x27;word&#x27;", "a note", "items 12; sha256 abc"):
+    top = shown[: shown.index("</dl>")]
+    for told in (made.date, "&#x27;author&#x27;", "&#x27;word&#x27;", *map(escape, made.not_covered)):
+        assert told in top
+    for told in ("a note", "items 12; sha256 abc"):
         assert f"{told}</td>" in shown
     assert all(escape(claim) in shown for claim in made.rests_on)
     old = replace(made, schema="dpsu-statement/1", data=None, lists=None, date=None, title=None, note=None)
@@ -154,7 +158,29 @@ def test_a_tuned_statement_tells_how_it_was_tuned_but_no_trial(way: Any) -> None
     assert "max_items 2" in rows[1]
     assert "sigma" not in rows[1]
     assert plan_of(made) is None
-    assert page(replace(made, parameters={**made.parameters, "tuning": 3}))
+    assert page(made).count("<svg") == 2  # the curve of the release with the chosen setting
+    assert page(replace(made, parameters={**made.parameters, "tuning": 3})).count("<svg") == 0
+
+
+def test_counts_sums_and_others_come_with_their_errors() -> None:
+    frame = pl.DataFrame({"u": range(400), "i": ["<b>"] * 400, "<i>": [1.0] * 400})
+    made = dpsu.release(
+        frame,
+        user="u",
+        item="i",
+        epsilon=2,
+        delta=1e-6,
+        counts=True,
+        sums={"<i>": (0, 5)},
+        others=True,
+        check_user=False,
+    )
+    shown = made.report().html
+    assert made.statement is not None
+    counts = made.statement.parameters["counts"]
+    assert f"within {math.ceil(1.96 * counts['sigma']):,} in 95\u00a0%" in shown
+    assert "sum of &lt;i&gt;, 0 to 5 per person" in shown
+    assert "not released" in shown
 
 
 def test_a_void_statement_says_so_first() -> None:

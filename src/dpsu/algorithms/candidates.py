@@ -151,7 +151,7 @@ class CandidatesMechanism(Mechanism):
             raise InvalidArgument(
                 "whether an item is listed comes as the column 'listed', which the items have already: rename it."
             )
-        items = typed(self.listed.items, types, NAME)
+        items = typed(self.listed.items, types, NAME, distinct=True)
         return engine.admit(sets, items, digests_of(items, stream))
 
     def select(self, engine: Engine, sets: Any, stream: Stream) -> Any:

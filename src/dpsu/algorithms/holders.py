@@ -1,8 +1,9 @@
 """Counts, sums and others beside a release: what is asked for, its share of the budget, and its noise.
 
 A user who holds s released items gives min(1, sqrt(C/s)) to the count of each, so all counts together have an ℓ2-sensitivity
-of sqrt(C), where C is `max_items` of the counts; with the number of users beside them of sqrt(C + 1). A sum has that
-sensitivity times the largest value of a user. All noise composes as Gaussian DP. Proof: docs/counts.md.
+of sqrt(C), where C is `max_items` of the counts; with the number of users beside them of sqrt(C + 1). What a user adds to
+all sums of a column is scaled down to the ℓ2-norm B sqrt(S), where B is the largest value and S `sums_max_items`. All noise
+composes as Gaussian DP. Proof: docs/counts.md.
 """
 
 import math
@@ -21,10 +22,10 @@ from dpsu.privacy import gaussian
 from dpsu.privacy.budget import Budget
 from dpsu.sources.values import Bounds, checked_bounds
 
-SHARE, SUMS_SHARE, OTHERS_SHARE = 0.2, 0.1, 0.02
+SHARE, SUMS_SHARE, OTHERS_SHARE = 0.23, 0.1, 0.02
 """Default shares of the budget: for counts, for all sums together, for all that is said of others."""
 
-DEFAULT_CUT = 10
+DEFAULT_CUT = 5
 HALF_WIDTH = 1.96
 """95 % of normal noise lies within this many noise scales."""
 
@@ -33,7 +34,7 @@ def default_cut(histogram: Sequence[float] | None = None) -> int:
     """How many items of a user count in full, if the caller does not say.
 
     `histogram` is the noisy histogram of residual set sizes: entry k is the number of users with k + 1 items. The cut covers
-    nine in ten users. Without one it is 10.
+    nine in ten users. Without one it is 5.
     """
     if histogram is None or math.fsum(max(0.0, users) for users in histogram) == 0:
         return DEFAULT_CUT
@@ -52,7 +53,9 @@ class Counts:
 
     A user with s released items counts as min(1, sqrt(max_items/s)) for each of them. A smaller `max_items` means less noise
     and counts that are too low for items of users with many items. `sums_share` is for all sums together, `others_share`
-    for what is said of all items that were not released. With `raw=True` nothing is rounded or cut off at 0.
+    for what is said of all items that were not released. A user's totals are scaled down if their squares exceed
+    `sums_max_items` squares of the largest total within the bounds; half of `max_items` unless given. With `raw=True`
+    nothing is rounded or cut off at 0.
 
     >>> import dpsu
     >>> data = {n: ["bread", "milk"] for n in range(5000)}
@@ -66,6 +69,7 @@ class Counts:
     sums_share: float = SUMS_SHARE
     others_share: float = OTHERS_SHARE
     raw: bool = False
+    sums_max_items: int | None = None
 
     def __post_init__(self) -> None:
         for name in ("share", "sums_share", "others_share"):
@@ -73,8 +77,10 @@ class Counts:
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1:
                 raise InvalidArgument(f"{name} of counts must lie between 0 and 1, not {value!r}.")
             object.__setattr__(self, name, float(value))
-        if self.max_items is not None:
-            object.__setattr__(self, "max_items", MAX_ITEMS.check("max_items of counts", self.max_items))
+        for name in ("max_items", "sums_max_items"):
+            value = getattr(self, name)
+            if value is not None:
+                object.__setattr__(self, name, MAX_ITEMS.check(f"{name} of counts", value))
 
 
 @dataclass(frozen=True)
@@ -88,6 +94,7 @@ class CountingTerms:
     sums_share: float = SUMS_SHARE
     others: bool = False
     others_share: float = OTHERS_SHARE
+    sums_max_items: int | None = None
     raw: bool = True
     notes: tuple[str, ...] = ()
 
@@ -134,6 +141,7 @@ def counting_terms(
         sums_share=asked.sums_share,
         others=others,
         others_share=asked.others_share,
+        sums_max_items=asked.sums_max_items,
         raw=asked.raw,
         notes=() if asked.max_items else (DEFAULT_NOTE,),
     )
@@ -143,8 +151,9 @@ def counting_terms(
 class Counting:
     """Counts of a release: the whole request, the budget of all parts, their noise, and their entry in the statement.
 
-    `cut` is the squared ℓ2-norm of what one user gives to all counts. `sums` and `others` have a noise scale per name;
-    that of the number of users among the others has the name "".
+    `cut` is the squared ℓ2-norm of what one user gives to all counts, `sums_cut` that of what one user adds to all sums of a
+    column, in squares of its largest value. `sums` and `others` have a noise scale per name; that of the number of users
+    among the others has the name "".
     """
 
     request: Request
@@ -153,6 +162,7 @@ class Counting:
     stated: dict[str, Any]
     terms: CountingTerms
     cut: int
+    sums_cut: int
     sums: Mapping[str, float] = field(default_factory=dict)
     others: Mapping[str, float] = field(default_factory=dict)
 
@@ -202,6 +212,7 @@ def count_beside(request: Request, terms: CountingTerms, mu: float, bounds: Sequ
     cut = terms.max_items or max(bounds)
     squared = sum(min(cut, most) for most in bounds) + terms.with_users
     cut = min(cut, max(bounds))
+    sums_cut = min(terms.sums_max_items or max(1, cut // 2), max(bounds))
 
     def scale(share: float, squared_sensitivity: float, bound: float = 1.0) -> float:
         own = mu * math.sqrt(share / terms.whole_share) * (1 - 2**-50)
@@ -217,9 +228,16 @@ def count_beside(request: Request, terms: CountingTerms, mu: float, bounds: Sequ
     sums, others = {}, {}
     if terms.sums:
         share = terms.sums_share / len(terms.sums)
-        sums = {name: scale(share, cut, bounds.largest) for name, bounds in terms.sums.items()}
+        sums = {name: scale(share, sums_cut, bounds.largest) for name, bounds in terms.sums.items()}
         stated["sums"] = [
-            {"column": name, "low": each.low, "high": each.high, "share": share, "sigma": sums[name]}
+            {
+                "column": name,
+                "low": each.low,
+                "high": each.high,
+                "max_items": sums_cut,
+                "share": share,
+                "sigma": sums[name],
+            }
             for name, each in terms.sums.items()
         ]
     if terms.others:
@@ -231,7 +249,7 @@ def count_beside(request: Request, terms: CountingTerms, mu: float, bounds: Sequ
             "sigma": others[""],
             "sums": [{"column": name, "sigma": others[name]} for name in terms.sums],
         }
-    return Counting(request, Budget(mu, 0.0), sigma, stated, terms, cut, sums, others)
+    return Counting(request, Budget(mu, 0.0), sigma, stated, terms, cut, sums_cut, sums, others)
 
 
 def counting_noise(mu: float, squared_sensitivity: float) -> float:

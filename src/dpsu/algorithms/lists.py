@@ -12,7 +12,7 @@ import polars as pl
 
 from dpsu.errors import InvalidArgument, SourceError
 from dpsu.randomness.stream import Stream
-from dpsu.sets.keys import KeyEncoder
+from dpsu.sets.keys import row_digests
 from dpsu.sets.user_sets import Digests
 
 READERS: dict[str, Callable[[Path], pl.DataFrame]] = {
@@ -109,8 +109,11 @@ def _read(path: Path) -> pl.DataFrame:
     raise SourceError(f"cannot read the items in {path}: {reason}.")
 
 
-def typed(frame: pl.DataFrame | None, types: pl.Schema, role: str) -> pl.DataFrame:
-    """The listed items in the columns and types of the data's, each once."""
+def typed(frame: pl.DataFrame | None, types: pl.Schema, role: str, *, distinct: bool = False) -> pl.DataFrame:
+    """The listed items in the columns and types of the data's, each once.
+
+    `distinct` says that the list has no repeats and no nulls, so that they are looked for only where its type changes.
+    """
     if frame is None:
         return pl.DataFrame(schema=types)
     if set(types) <= set(frame.columns):
@@ -121,7 +124,10 @@ def typed(frame: pl.DataFrame | None, types: pl.Schema, role: str) -> pl.DataFra
         _cast(column, dtype, role).alias(name)
         for column, (name, dtype) in zip(frame, types.items(), strict=True)
     ]
-    return pl.DataFrame(columns).drop_nulls().unique(maintain_order=True)
+    found = pl.DataFrame(columns)
+    if distinct and found.dtypes == frame.dtypes:
+        return found
+    return found.drop_nulls().unique(maintain_order=True)
 
 
 def _cast(column: pl.Series, dtype: pl.DataType, role: str) -> pl.Series:
@@ -151,6 +157,4 @@ def _cast_or_none(column: pl.Series, dtype: pl.DataType) -> pl.Series | None:
 
 def digests_of(items: pl.DataFrame, stream: Stream) -> Digests:
     """The digests that this release gives to items, which must be typed as the data's."""
-    encoder = KeyEncoder(items.schema, items.columns, stream.digest_key)
-    encoder.encode(items)
-    return encoder.digests()
+    return row_digests(items, stream.digest_key)

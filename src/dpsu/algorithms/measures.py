@@ -131,7 +131,7 @@ def _summed(
     totals = np.zeros(len(released), np.int64)
     low, high = counting.terms.sums[name].in_units
     rest = sum_values(
-        sets.indptr, sets.items, released, other, sets.values[name], low, high, counting.cut, totals
+        sets.indptr, sets.items, released, other, sets.values[name], low, high, counting.sums_cut, totals
     )
     return totals, int(rest)
 

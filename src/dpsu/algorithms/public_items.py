@@ -20,7 +20,7 @@ from dpsu.engines.contract import Columns, Engine
 from dpsu.errors import InvalidArgument
 from dpsu.randomness.stream import Stream
 from dpsu.sets.user_sets import Digests, among
-from dpsu.sources.corpus import TextRule, phrases
+from dpsu.sources.corpus import TextRule, phrases, split_text
 from dpsu.sources.discreet import discreet
 
 RESPELT = "Some public items are written differently by the tokenizer; they come out as it writes them."
@@ -31,12 +31,13 @@ NO_ITEM = "Some public items are left out: the tokenizer makes none of the items
 class Listed:
     """The two lists as frames: in whatever types they came, or as items of the text.
 
-    `notes` are for the curator and depend on the lists alone.
+    `notes` are for the curator and depend on the lists alone. `letters` says that items are n-grams of single letters.
     """
 
     public: pl.DataFrame | None = None
     excluded: pl.DataFrame | None = None
     notes: tuple[str, ...] = ()
+    letters: bool = False
 
     def __bool__(self) -> bool:
         return self.public is not None or self.excluded is not None
@@ -115,9 +116,12 @@ class Listed:
         def chosen(frame: pl.DataFrame | None) -> pl.DataFrame | None:
             if frame is None:
                 return None
+            if self.letters:
+                counts = [len(split_text(item, "chars")) for item in frame.to_series().to_list()]
+                return frame.filter(pl.Series(counts, dtype=pl.Int64) == words)
             return frame.filter(pl.all().str.count_matches(" ", literal=True) == words - 1)
 
-        return Listed(chosen(self.public), chosen(self.excluded))
+        return Listed(chosen(self.public), chosen(self.excluded), letters=self.letters)
 
     def with_public(self, engine: Engine, sets: Any, items: Any, stream: Stream) -> Columns:
         """The items, those that are public and held marked as released."""
@@ -170,7 +174,7 @@ def read_lists(public_items: Any, exclude: Any, rule: TextRule | None = None) ->
         items = phrases(_entries(excluded, rule, "exclude"), rule)
         _require_items(items, rule)
         excluded = items.to_frame(rule.name)
-    return Listed(public, excluded, notes)
+    return Listed(public, excluded, notes, letters=rule.tokenizer == "chars")
 
 
 def _entries(listed: pl.DataFrame, rule: TextRule, role: str) -> pl.Series:

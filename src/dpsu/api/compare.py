@@ -1,14 +1,17 @@
 """Algorithms side by side on public data: how much each releases, how long it takes, and what none can exceed."""
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from dpsu.algorithms.algorithm import Algorithm
-from dpsu.algorithms.catalogue import CATALOGUE, find_private
+from dpsu.algorithms.candidate_list import add_candidates
+from dpsu.algorithms.candidates import WithCandidates
+from dpsu.algorithms.catalogue import CATALOGUE, DEFAULT, find_private
 from dpsu.algorithms.mechanism import Mechanism
 from dpsu.algorithms.request import DEFAULT_MAX_ITEMS, Calibration, Request
 from dpsu.engines.choose import engine_for
@@ -17,6 +20,7 @@ from dpsu.errors import InvalidArgument, NotPrivate
 from dpsu.hints import known_arguments
 from dpsu.privacy.laplace import optimal_single
 from dpsu.randomness.stream import open_stream
+from dpsu.report.progress import Progress, telling
 from dpsu.sources.columns import ColumnNames
 from dpsu.sources.corpus import Tokenizer, UserPer
 from dpsu.sources.source import Source
@@ -25,6 +29,16 @@ NOT_PUBLIC = (
     "a comparison spends privacy once per run and shows exact figures, so it is for public or synthetic data only. "
     "If yours is, pass data_is_public=True (--data-is-public); for other data, `dpsu plan` compares what algorithms promise."
 )
+
+
+class Comparison(pl.DataFrame):
+    """A frame with one row per epsilon, max_items and algorithm, which can draw itself."""
+
+    def plot(self, path: str | Path | None = None) -> Any:  # type: ignore[override]
+        """A figure with a bar per algorithm (matplotlib, the extra `plot`), also saved to `path` if one is given."""
+        from dpsu.report.charts import compare_chart
+
+        return compare_chart(self, path)
 
 
 NO_LIMIT = np.iinfo(np.int32).max
@@ -48,10 +62,17 @@ def compare(
     calibration: Calibration = "exact",
     drop_nulls: bool = False,
     format: str | None = None,
+    encoding: str | None = None,
+    separator: str | None = None,
+    sheet: str | None = None,
+    query: str | None = None,
     data_is_public: bool = False,
     unsafe: bool = False,
-    progress: Callable[[str], None] | None = None,
-) -> pl.DataFrame:
+    candidates: Any = None,
+    false_share: float | None = None,
+    discover: bool = True,
+    progress: Progress = None,
+) -> "Comparison":
     """Run every algorithm several times on the same data and count what it releases; most items first.
 
     All private algorithms by default; `optimal-single` only with `max_items=1`, which it requires. `epsilon` and `max_items`
@@ -61,7 +82,8 @@ def compare(
     of the bundled arXiv titles, which are public. The frame has a row per epsilon, max_items and algorithm: the mean, the
     standard deviation, the smallest and the largest number of items over all runs, the mean seconds of a run without
     reading, and the ceiling, which no private algorithm exceeds on average at this epsilon, for any max_items. The other
-    arguments are those of `release`.
+    arguments are those of `release`. With `candidates` there is one row more, focused-gaussian with the list, whose items
+    include false ones; the ceiling is not one for listed items.
 
     >>> import dpsu
     >>> how = {"epsilon": 1, "delta": 1e-6, "runs": 1, "data_is_public": True}
@@ -79,7 +101,6 @@ def compare(
         raise NotPrivate(NOT_PUBLIC)
     if isinstance(runs, bool) or not isinstance(runs, int) or runs < 1:
         raise InvalidArgument(f"runs must be a whole number of at least 1, not {runs!r}.")
-    tell = progress or (lambda stage: None)
     described = Source.of(
         source,
         user=user,
@@ -90,6 +111,10 @@ def compare(
         user_per=user_per,
         drop_nulls=drop_nulls,
         format=format,
+        encoding=encoding,
+        separator=separator,
+        sheet=sheet,
+        query=query,
     )
     epsilons, limits = _values("epsilon", epsilon), _values("max_items", max_items)
     mechanisms = [
@@ -97,7 +122,11 @@ def compare(
         for request in (Request(each, delta, limit, calibration) for each in epsilons for limit in limits)
         for algorithm in _chosen(algorithms, unsafe, request.max_items)
     ]
-    with engine_for(source, "local") as engine:
+    if candidates is not None or false_share is not None or discover is not True:
+        listed, _ = add_candidates(find_private(DEFAULT), candidates, false_share, discover, described.text)
+        requests = {request: None for request, *_ in mechanisms}
+        mechanisms += [(request, listed, listed.calibrate(request)) for request in requests]
+    with engine_for(source, "local") as engine, telling(progress) as tell:
         tell("reading")
         # Digests under one key and the noise of every run under another: they only say which draw belongs to which item.
         stream = open_stream()
@@ -105,14 +134,16 @@ def compare(
         most = {each: ceiling(engine, sets, each, delta) for each in epsilons}
         rows = []
         for request, algorithm, calibrated in mechanisms:
-            mechanism, measured = calibrated.fitted(engine, sets, stream), []
+            own = calibrated.admit(engine, sets, stream)
+            mechanism, measured = calibrated.fitted(engine, own, stream), []
             for run in range(1, runs + 1):
                 tell(
                     f"{algorithm.name}, epsilon {request.epsilon:g}, max_items {request.max_items}, run {run} of {runs}"
                 )
-                measured.append(_run(engine, sets, mechanism))
+                measured.append(_run(engine, own, mechanism))
             rows.append(_row(algorithm, request, measured, most[request.epsilon]))
-    return pl.DataFrame(rows).sort("epsilon", "items", descending=[False, True], maintain_order=True)
+    found = pl.DataFrame(rows).sort("epsilon", "items", descending=[False, True], maintain_order=True)
+    return Comparison(found)
 
 
 def ceiling(engine: Engine, sets: Any, epsilon: float, delta: float) -> float:
@@ -158,7 +189,7 @@ def _row(
 ) -> dict[str, Any]:
     counts = np.array([count for count, _ in measured], np.float64)
     return {
-        "algorithm": algorithm.name,
+        "algorithm": algorithm.name + " with candidates" * isinstance(algorithm, WithCandidates),
         "private": algorithm.private,
         "epsilon": float(request.epsilon),
         "max_items": request.max_items,

@@ -1,6 +1,6 @@
 """`dpsu.ngrams`: words and n-grams in levels."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from dpsu.engines.choose import engine_for
 from dpsu.hints import known_arguments
 from dpsu.outcome.ledger import Ledger
 from dpsu.outcome.release import Release
+from dpsu.report.progress import Progress
 from dpsu.run import Terms, run
 from dpsu.sources.columns import ColumnNames
 from dpsu.sources.corpus import Tokenizer, UserPer
@@ -39,6 +40,10 @@ def ngrams(
     user_per: UserPer | None = None,
     drop_nulls: bool = False,
     format: str | None = None,
+    encoding: str | None = None,
+    separator: str | None = None,
+    sheet: str | None = None,
+    query: str | None = None,
     public_items: Any = None,
     exclude: Any = None,
     counts: bool | Counts = False,
@@ -46,7 +51,7 @@ def ngrams(
     title: str | None = None,
     note: str | None = None,
     check_user: bool = True,
-    progress: Callable[[str], None] | None = None,
+    progress: Progress = None,
 ) -> Release:
     """Release words and n-grams of up to `longest` words, level by level, under one (epsilon, delta).
 
@@ -73,6 +78,10 @@ def ngrams(
         user_per=user_per,
         drop_nulls=drop_nulls,
         format=format,
+        encoding=encoding,
+        separator=separator,
+        sheet=sheet,
+        query=query,
     )
     assert described.text is not None
     lists = read_lists(public_items, exclude, described.text)

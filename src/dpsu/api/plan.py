@@ -18,6 +18,7 @@ from dpsu.errors import DpsuError, InvalidArgument, NotPrivate
 from dpsu.hints import known_arguments
 from dpsu.privacy.advice import warn_of_weak_privacy
 from dpsu.report.numbers import counted
+from dpsu.report.progress import Progress
 
 if TYPE_CHECKING:
     import polars as pl
@@ -56,29 +57,42 @@ class Plan:
     mechanism: Mechanism
     counting: Counting | None = None
     outlook: "Outlook | None" = None
+    shape: "Shape | None" = None
 
     @property
     def parameters(self) -> dict[str, Any]:
         """Noise scale, threshold, cutoff and the algorithm's other constants, in units of one user's budget."""
         return self.mechanism.parameters()
 
-    def chance(self, users: int | Sequence[int], set_size: int = 1) -> Any:
-        """The worst case: the chance of an item if all of `users` hold it, and the same `set_size` items in total."""
+    def chance(self, users: int | Sequence[int], set_size: int = 1, *, listed: bool = False) -> Any:
+        """The worst case: the chance of an item if all of `users` hold it, and the same `set_size` items in total.
+
+        `listed` asks for items that are candidates, if a tenth of the list comes out.
+        """
         holders = np.atleast_1d(np.asarray(users, np.int64))
-        chances = self.mechanism.chance(holders, set_size)
+        chances = self._chances_of(listed)(holders, set_size)
         return float(chances[0]) if np.ndim(users) == 0 else chances
 
-    def users_needed(self, chance: float = 0.5, set_size: int = 1) -> int | None:
+    def _chances_of(self, listed: bool) -> Any:
+        from dpsu.algorithms.candidates import CandidatesMechanism
+
+        if not listed:
+            return self.mechanism.chance
+        if not isinstance(self.mechanism, CandidatesMechanism):
+            raise InvalidArgument("no item is listed: this plan has no candidates.")
+        return self.mechanism.listed_chance
+
+    def users_needed(self, chance: float = 0.5, set_size: int = 1, *, listed: bool = False) -> int | None:
         """The fewest users that give an item this chance in the worst case, as for `chance`; None if no number does."""
         enough = 1
-        while self.chance(enough, set_size) < chance:
+        while self.chance(enough, set_size, listed=listed) < chance:
             enough *= 2
             if enough > LIMIT:
                 return None
         too_few = enough // 2
         while enough - too_few > 1:
             middle = (too_few + enough) // 2
-            if self.chance(middle, set_size) < chance:
+            if self.chance(middle, set_size, listed=listed) < chance:
                 too_few = middle
             else:
                 enough = middle
@@ -118,9 +132,16 @@ class Plan:
             "parameters": self.parameters,
             **({"counts": self.counting.errors()} if self.counting else {}),
             "users_for_even_odds": {str(size): self.users_needed(set_size=size) for size in self.set_sizes()},
+            **self._listed_odds(),
             "chance": self._rows(),
             "outlook": self.outlook.to_dict() if self.outlook else None,
         }
+
+    def _listed_odds(self) -> dict[str, Any]:
+        if not self.mechanism.lists().get("candidates"):
+            return {}
+        odds = {str(size): self.users_needed(set_size=size, listed=True) for size in self.set_sizes()}
+        return {"users_for_even_odds_if_listed": odds}
 
     def plot(self, path: str | Path | None = None) -> Any:
         """A figure of what to expect (matplotlib, the extra `plot`), also saved to `path` if one is given."""
@@ -128,15 +149,25 @@ class Plan:
 
         return plan_chart(self, path)
 
-    def to_html(self) -> str:
-        """A page of what to expect: one file that needs no network and runs no script."""
-        from dpsu.report.plan_page import plan_page
+    def to_html(self, progress: Progress = None) -> str:
+        """A page on which a person moves epsilon, delta, max_items and the shape, and sees what to expect.
 
-        return plan_page(self)
+        One file that needs no network. All points are simulated before, which takes half a minute. A plan with counts, with
+        own options of its algorithm or like a file has a page of this plan alone, without sliders.
+        """
+        from dpsu.report.plan_page import plan_page
+        from dpsu.report.planner import can_vary, planner_page
+
+        return planner_page(self, progress) if can_vary(self) else plan_page(self)
 
     def to_json(self) -> str:
         """The plan as JSON."""
         return json.dumps(self.to_dict(), indent=2)
+
+    def _repr_html_(self) -> str:
+        from dpsu.report.notebook import plan_html
+
+        return plan_html(self)
 
     def __str__(self) -> str:
         from dpsu.report.plan import plan_text
@@ -178,6 +209,9 @@ def plan(
     counts: bool | Counts = False,
     sums: Mapping[str, tuple[float, float]] | None = None,
     others: bool = False,
+    candidates: Any = None,
+    false_share: float | None = None,
+    discover: bool = True,
     shape: "Shape | None" = None,
     like: Any = None,
     user: "ColumnNames | None" = None,
@@ -190,7 +224,8 @@ def plan(
     Takes the arguments of `release` that do not describe data. Counts, sums and others take their shares of the budget, and
     the plan shows their errors. With a `shape` the release is simulated on synthetic data of that shape. With `like`, a file
     or frame, it is simulated on that data, which must be public: you say so with `data_is_public=True`. The simulation says
-    how many items to expect, how many holders an item needs, and what `max_items` does (docs/planning.md).
+    how many items to expect, how many holders an item needs, and what `max_items` does (docs/planning.md). With
+    `candidates` the plan has chances of listed items too: `plan.users_needed(listed=True)`.
 
     >>> import dpsu
     >>> dpsu.plan(epsilon=1, delta=1e-6, max_items=10).users_needed(chance=0.5, set_size=1)
@@ -210,6 +245,9 @@ def plan(
         raise InvalidArgument(
             "user, item and text describe the columns of like=; without it a plan reads no data."
         )
+    if candidates is not None and (shape is not None or like is not None):
+        raise InvalidArgument("a plan with candidates has no simulation: leave shape and like out.")
+    chosen = _with_list(chosen, candidates, false_share, discover)
     warn_of_weak_privacy(request.epsilon, request.delta, stacklevel=3)
     counting = counting_terms(counts, sums, others)
     job = SingleJob(chosen, request, counting)
@@ -222,12 +260,21 @@ def plan(
     limits = _with_limits(chosen, request, counting)
     if shape is not None:
         worst = made.users_needed(set_size=round(shape.items_per_user)) or 1
-        return replace(made, outlook=simulate_shape(shape, made.mechanism, limits, worst))
+        return replace(made, outlook=simulate_shape(shape, made.mechanism, limits, worst), shape=shape)
 
     from dpsu.sources.source import Source
 
     source = Source.of(like, user=user, item=item, text=text)
     return replace(made, outlook=simulate_like(source, made.mechanism, limits))
+
+
+def _with_list(algorithm: Algorithm, candidates: Any, false_share: float | None, discover: bool) -> Algorithm:
+    """The algorithm with the caller's candidates, if there are any."""
+    if candidates is None and false_share is None and discover is True:
+        return algorithm  # a plan without a list needs no frames
+    from dpsu.algorithms.candidate_list import add_candidates
+
+    return add_candidates(algorithm, candidates, false_share, discover)[0]
 
 
 def _with_limits(

@@ -1,6 +1,6 @@
 """`dpsu.release`: the items that many users share."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -18,6 +18,7 @@ from dpsu.hints import known_arguments
 from dpsu.outcome.columns import require_free
 from dpsu.outcome.ledger import Ledger
 from dpsu.outcome.release import Release
+from dpsu.report.progress import Progress
 from dpsu.run import Terms, run
 from dpsu.sources.columns import ColumnNames
 from dpsu.sources.corpus import Tokenizer, UserPer
@@ -42,6 +43,10 @@ def release(
     calibration: Calibration = "exact",
     drop_nulls: bool = False,
     format: str | None = None,
+    encoding: str | None = None,
+    separator: str | None = None,
+    sheet: str | None = None,
+    query: str | None = None,
     public_items: Any = None,
     exclude: Any = None,
     candidates: Any = None,
@@ -57,7 +62,7 @@ def release(
     period: str | None = None,
     unsafe: bool = False,
     engine: Literal["local", "spark"] | None = None,
-    progress: Callable[[str], None] | None = None,
+    progress: Progress = None,
 ) -> Release:
     """Release the items that many users share, (epsilon, delta)-differentially private for every user.
 
@@ -66,13 +71,16 @@ def release(
     leaves the number to `auto`, and is 300 for every other algorithm.
     `algorithm` is a name, which means its default options, or an object such as `dpsu.PolicyGaussian(alpha=2)`.
     `typical_items` is an option of `auto`: a typical number of items per user that you know without looking at the data.
-    `unsafe=True` admits algorithms that are not private. `progress` is called with the name of each stage as it begins;
-    stages are public.
+    `unsafe=True` admits algorithms that are not private. `progress=True` shows a bar, in a terminal or a notebook; a
+    function is called with the name of each stage as it begins. Stages are public.
+
+    `encoding`, `separator` and `sheet` say how files are laid out, where that is not in the byte order mark and the header.
+    `query` reads a database: `source` is then its address, or a connection of ADBC or DuckDB (docs/files.md).
 
     For text, pass `text` instead of `item`: the column of text, whose words are the items. `ngrams=2` takes pairs of words
-    and `ngrams=(1, 2, 3)` all sizes up to three. `tokenizer` defines a word: "words", "whitespace", a regular expression or
-    a function. {user: texts} has no columns: pass `text=True`. Plain text files need `user_per` instead of `text` and
-    `user`: each line, or each file, belongs to one user. docs/text.md has examples.
+    and `ngrams=(1, 2, 3)` all sizes up to three. `tokenizer` defines a word: "words", "whitespace", "chars", "icu", a
+    regular expression or a function. {user: texts} has no columns: pass `text=True`. Plain text files need `user_per`
+    instead of `text` and `user`: each line, or each file, belongs to one user. docs/text.md has examples.
 
     Items in `public_items` are always in the output and cost nothing; items in `exclude` never are. Both are a list, a
     frame or the Path of a file. `candidates` is a public list of the same kinds of items that could come out. Listed items
@@ -103,6 +111,10 @@ def release(
         user_per=user_per,
         drop_nulls=drop_nulls,
         format=format,
+        encoding=encoding,
+        separator=separator,
+        sheet=sheet,
+        query=query,
     )
     where = engine_for(source, engine)
     chosen = hinted(find_private(algorithm, unsafe), typical_items).for_engine(where.parts)

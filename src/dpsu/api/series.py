@@ -1,7 +1,7 @@
 """`dpsu.Series`: releases over time under one promise."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ from dpsu.outcome.release import LocalRelease, Release
 from dpsu.outcome.series_state import PERIOD, State, Writer
 from dpsu.outcome.statement import UNIT_OF_SERIES, Statement
 from dpsu.randomness.stream import open_stream
+from dpsu.report.progress import Progress
 from dpsu.run import Terms, run
 from dpsu.sources.columns import ColumnNames
 from dpsu.sources.corpus import Tokenizer, UserPer
@@ -172,7 +173,7 @@ class Series:
         title: str | None = None,
         note: str | None = None,
         check_user: bool = True,
-        progress: Callable[[str], None] | None = None,
+        progress: Progress = None,
     ) -> Release:
         """Release the new items of the next period, or of a later `period`: the periods between are skipped for good.
 

@@ -1,6 +1,6 @@
 """`dpsu.tune`: choose a setting privately, and release with it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from dpsu.hints import known_arguments
 from dpsu.outcome.columns import require_free
 from dpsu.outcome.ledger import Ledger
 from dpsu.outcome.release import Release
+from dpsu.report.progress import Progress
 from dpsu.run import Terms, run
 from dpsu.sources.columns import ColumnNames
 from dpsu.sources.corpus import Tokenizer, UserPer
@@ -66,6 +67,10 @@ def tune(
     tries: float = 4.0,
     drop_nulls: bool = False,
     format: str | None = None,
+    encoding: str | None = None,
+    separator: str | None = None,
+    sheet: str | None = None,
+    query: str | None = None,
     public_items: Any = None,
     exclude: Any = None,
     counts: bool | Counts = False,
@@ -73,7 +78,7 @@ def tune(
     title: str | None = None,
     note: str | None = None,
     check_user: bool = True,
-    progress: Callable[[str], None] | None = None,
+    progress: Progress = None,
 ) -> Tuned:
     """Choose among `settings` and release with the best, the whole (epsilon, delta)-private for every user.
 
@@ -103,6 +108,10 @@ def tune(
         user_per=user_per,
         drop_nulls=drop_nulls,
         format=format,
+        encoding=encoding,
+        separator=separator,
+        sheet=sheet,
+        query=query,
     )
     if counts and method == "selection":
         raise InvalidArgument("private selection has no share for counts: tune on a part (method='part').")

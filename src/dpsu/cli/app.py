@@ -18,6 +18,7 @@ from dpsu.cli.plan import plan
 from dpsu.cli.release import release
 from dpsu.cli.report import report
 from dpsu.cli.series import series_app
+from dpsu.cli.statement import statement
 from dpsu.cli.terminal import say
 from dpsu.cli.tune import tune
 from dpsu.cli.verify import verify
@@ -42,7 +43,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 COMMANDS: tuple[Callable[..., None], ...] = (
-    release, ngrams, tune, plan, algorithms, check_policy, compare, verify, report, demo,
+    release, ngrams, tune, plan, algorithms, check_policy, compare, verify, statement, report, demo,
 )  # fmt: skip
 for command in COMMANDS:
     kind = SweepCommand if command is compare else None

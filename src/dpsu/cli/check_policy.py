@@ -4,6 +4,8 @@ from typing import Annotated
 
 import typer
 
+from dpsu.cli.terminal import tell
+
 
 def check_policy(
     policy: Annotated[str, typer.Argument(help="module:name of a dpsu.Policy.")],
@@ -14,5 +16,5 @@ def check_policy(
     from dpsu.policies.check import load
 
     found = search(load(policy), seconds=seconds)
-    print(found)
+    tell(found)
     raise typer.Exit(0 if found.ok else 1)

@@ -13,6 +13,7 @@ from dpsu.cli.options import (
     AsJson,
     CalibrationName,
     CalibrationOption,
+    CandidateOptions,
     OptionalDataOptions,
     SweptPrivacyOptions,
     Unsafe,
@@ -69,6 +70,7 @@ def _is_number(text: str) -> bool:
 def compare(
     data: OptionalDataOptions,
     privacy: SweptPrivacyOptions,
+    listed: CandidateOptions,
     algorithm: Annotated[
         list[str] | None, typer.Option(help="Algorithm to compare, see `dpsu algorithms`; repeat it.")
     ] = None,
@@ -98,6 +100,7 @@ def compare(
         frame = dpsu.compare(
             **data.arguments(),
             **privacy.arguments(),
+            **listed.arguments(),
             **given(algorithms=algorithm or None, max_items=max_items or None),
             runs=runs,
             calibration=calibration.value,

@@ -9,6 +9,7 @@ import typer
 import dpsu
 from dpsu.cli.options import AsJson
 from dpsu.cli.report import read_statement
+from dpsu.cli.terminal import tell
 from dpsu.errors import InvalidArgument, LedgerError
 
 ledger_app = typer.Typer(
@@ -28,7 +29,7 @@ def create(
     delta: Annotated[float, typer.Option(help="The cap of all releases together.")],
 ) -> None:
     """Make a new ledger with a cap that no release may pass."""
-    print(dpsu.Ledger.create(path, epsilon=epsilon, delta=delta))
+    tell(dpsu.Ledger.create(path, epsilon=epsilon, delta=delta))
 
 
 @ledger_app.command()
@@ -61,7 +62,7 @@ def record(
                 f"{statement} is rejected, so nothing was recorded: `dpsu verify {statement}` says why."
             )
         number = ledger.record(read_statement(statement), purpose)
-    print(f"recorded as entry {number}; {ledger_balance(ledger)}")
+    tell(f"recorded as entry {number}; {ledger_balance(ledger)}")
 
 
 @ledger_app.command()

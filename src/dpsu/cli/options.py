@@ -34,6 +34,7 @@ class FormatName(StrEnum):
     parquet = "parquet"
     csv = "csv"
     tsv = "tsv"
+    xlsx = "xlsx"
     jsonl = "jsonl"
 
 
@@ -97,13 +98,24 @@ class TextOptions:
     ] = None
     text: Annotated[str | None, typer.Option(help="Column of text whose words are the items.")] = None
     tokenizer: Annotated[
-        str, typer.Option(help="Definition of a word: words, whitespace or a regular expression.")
+        str, typer.Option(help="Definition of a word: words, whitespace, chars, icu or a regular expression.")
     ] = "words"
     user_per: Annotated[
         UserPerName | None, typer.Option(help="For plain text files: each line, or each file, is one user.")
     ] = None
     format: Annotated[
         FormatName | None, typer.Option(help="Format of the files; default: by their ending.")
+    ] = None
+    encoding: Annotated[
+        str | None,
+        typer.Option(help="Encoding of CSV files, such as cp1252; default: byte order mark, else UTF-8."),
+    ] = None
+    separator: Annotated[
+        str | None, typer.Option(help="Separator of CSV files; default: the one of the header line.")
+    ] = None
+    sheet: Annotated[str | None, typer.Option(help="Sheet of an Excel file.")] = None
+    query: Annotated[
+        str | None, typer.Option(help="Query for a database, whose address is given instead of files.")
     ] = None
     drop_nulls: Annotated[bool, typer.Option("--drop-nulls", help="Skip rows without a user or an item.")] = (
         False
@@ -119,6 +131,7 @@ class TextOptions:
             "user_per": self.user_per.value if self.user_per else None,
             "format": self.format.value if self.format else None,
             "drop_nulls": self.drop_nulls,
+            **given(encoding=self.encoding, separator=self.separator, sheet=self.sheet, query=self.query),
         }
 
 
@@ -237,11 +250,11 @@ class CountOptions:
         False
     )
     counts_share: Annotated[
-        float | None, typer.Option(help="Share of the budget for counts; default: 0.2. Implies --counts.")
+        float | None, typer.Option(help="Share of the budget for counts; default: 0.23. Implies --counts.")
     ] = None
     counts_max_items: Annotated[
         int | None,
-        typer.Option(help="Released items for which a user counts in full; default: 10. Implies --counts."),
+        typer.Option(help="Released items for which a user counts in full; default: 5. Implies --counts."),
     ] = None
 
     @property

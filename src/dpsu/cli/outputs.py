@@ -27,7 +27,7 @@ class OutputOptions:
         typer.Option(
             "--output",
             "-o",
-            help="File for the items: .parquet, .csv, .tsv, .jsonl, .txt; - for standard output.",
+            help="File for the items: .parquet, .csv, .tsv, .jsonl, .xlsx, .txt; - for standard output.",
         ),
     ]
     statement: Annotated[
@@ -35,6 +35,7 @@ class OutputOptions:
     ] = None
     no_statement: Annotated[bool, typer.Option("--no-statement", help="Write no statement.")] = False
     report: Annotated[Path | None, typer.Option(help="File for a report about the promise, .html.")] = None
+    excel: Annotated[bool, typer.Option("--excel", help="Write .csv so that Excel opens it.")] = False
     as_json: AsJson = False
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False
 
@@ -65,6 +66,8 @@ class OutputOptions:
         if self.no_statement and self.statement is not None:
             raise InvalidArgument("--statement and --no-statement exclude each other.")
         out.check_writable(self.output)
+        if self.excel:
+            out.require_csv(self.output)
         if (lists.counted or beside) and (
             self.output == STANDARD or Path(self.output).suffix.lower() == ".txt"
         ):
@@ -90,7 +93,7 @@ class OutputOptions:
 
     def hand_over(self, result: Any) -> None:
         """Write the items and what was promised, and say so."""
-        result.save(self.output)
+        result.save(self.output, excel=self.excel)
         if result.statement is not None:
             self._write_promise(result)
         elif self.statement is not None or self.report is not None:

@@ -13,6 +13,7 @@ from dpsu.cli.options import (
     AsJson,
     CalibrationName,
     CalibrationOption,
+    CandidateOptions,
     CountOptions,
     MaxItemsOrAuto,
     MeasureOptions,
@@ -21,7 +22,7 @@ from dpsu.cli.options import (
     max_items_of,
 )
 from dpsu.cli.paths import require_apart
-from dpsu.cli.terminal import notes, say
+from dpsu.cli.terminal import notes, say, stages, tell
 from dpsu.errors import InvalidArgument
 
 
@@ -37,6 +38,7 @@ def plan(
     algorithm: AlgorithmOptions,
     counts: CountOptions,
     measures: MeasureOptions,
+    listed: CandidateOptions,
     max_items: MaxItemsOrAuto = "auto",
     calibration: CalibrationOption = CalibrationName.exact,
     users: Annotated[
@@ -65,7 +67,9 @@ def plan(
     data_is_public: Annotated[
         bool, typer.Option("--data-is-public", help="The file of --like is public or synthetic.")
     ] = False,
-    html: Annotated[Path | None, typer.Option(help="File for a page about the plan, .html.")] = None,
+    html: Annotated[
+        Path | None, typer.Option(help="File for a page with sliders, .html; half a minute.")
+    ] = None,
     plot: Annotated[Path | None, typer.Option(help="File for a chart: .png, .svg or .pdf.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -80,6 +84,7 @@ def plan(
             **algorithm.arguments(),
             **counts.arguments(),
             **measures.arguments(),
+            **listed.arguments(),
             max_items=max_items_of(max_items),
             calibration=calibration.value,
             **given(shape=shape, like=like, user=user, item=item, text=text),
@@ -88,10 +93,14 @@ def plan(
     if html is not None:
         from dpsu.outcome.write import write_text
 
-        write_text(made.to_html(), html)
+        with stages(as_json) as progress:
+            write_text(made.to_html(progress), html)
     if plot is not None:
         made.plot(plot)
-    print(made.to_json() if as_json else made)
+    if as_json:
+        print(made.to_json())
+    else:
+        tell(made)
 
 
 def _check_outputs(html: Path | None, plot: Path | None, like: str | None) -> None:

@@ -10,7 +10,7 @@ import typer
 import dpsu
 from dpsu.cli.options import DataOptions, ListOptions, PrivacyOptions, RecordOptions, given, spelled_out
 from dpsu.cli.outputs import OutputOptions
-from dpsu.cli.terminal import notes, stages
+from dpsu.cli.terminal import notes, stages, tell
 from dpsu.errors import InvalidArgument
 
 series_app = typer.Typer(
@@ -78,7 +78,7 @@ def create(
     dpsu series create words.series --epsilon 1 --delta 1e-6 --periods 12 --max-items 100
     """
     terms = _terms(periods, max_items, shares)
-    print(dpsu.Series.create(path, **privacy.arguments(), **terms, ledger=ledger))
+    tell(dpsu.Series.create(path, **privacy.arguments(), **terms, ledger=ledger))
 
 
 def release(
@@ -110,7 +110,7 @@ def release(
 
 def show(path: StatePath) -> None:
     """Show the periods that are done, what is spent and left, and how many items are out; never totals."""
-    print(dpsu.Series.open(path).show())
+    tell(dpsu.Series.open(path).show())
 
 
 def plan(
@@ -141,12 +141,12 @@ def plan(
     made = dpsu.Series.plan(**privacy.arguments(), **terms)
     described = shape.shape()
     if described is not None:
-        print(f"items known by the end of each period, for {described} in every period")
+        tell(f"items known by the end of each period, for {described} in every period")
         _print_table(["period", *choices], made.items(described).iter_rows(), "{:,.0f}")
         return
     found = made.chances(_whole_numbers("--holders", holders), set_size)
     for name in choices:
-        print(f"chance that an item is out by the end of each period, shares {name}")
+        tell(f"chance that an item is out by the end of each period, shares {name}")
         own = found.filter(found["shares"] == name).drop("shares")
         _print_table(own.columns, own.iter_rows(), "{:.1%}")
 

@@ -9,6 +9,7 @@ import typer
 
 import dpsu
 from dpsu.cli.options import AsJson, StatementPath
+from dpsu.cli.terminal import tell
 from dpsu.errors import SourceError
 
 REJECTED, ANOTHER_FILE, UNREADABLE = 1, 3, 4
@@ -31,7 +32,10 @@ def verify(
     except SourceError as error:
         error.exit_code = UNREADABLE
         raise
-    print(json.dumps({"ok": found.ok, **asdict(found)}, indent=2) if as_json else found)
+    if as_json:
+        print(json.dumps({"ok": found.ok, **asdict(found)}, indent=2))
+    else:
+        tell(found)
     if not found.ok:
         raise typer.Exit(REJECTED)
     raise typer.Exit(ANOTHER_FILE if found.file is False else 0)

@@ -257,6 +257,7 @@ def _reading(source: "Source", stream: Stream) -> dict[str, Any]:
         "stream": stream,
         "drop_nulls": source.drop_nulls,
         "format": source.format,
+        "layout": source.layout,
     }
 
 

@@ -16,9 +16,11 @@ import numpy as np
 import polars as pl
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, CountVectorizer, TfidfVectorizer
 
+from dpsu.algorithms.candidate_list import add_candidates
 from dpsu.algorithms.catalogue import DEFAULT, find_private
 from dpsu.algorithms.holders import CountingTerms
 from dpsu.algorithms.job import SingleJob
+from dpsu.algorithms.public_items import Listed
 from dpsu.algorithms.request import DEFAULT_MAX_ITEMS, Request
 from dpsu.engines.choose import engine_for
 from dpsu.errors import InvalidArgument
@@ -26,7 +28,7 @@ from dpsu.outcome.ledger import Ledger
 from dpsu.outcome.release import Release
 from dpsu.outcome.statement import Statement
 from dpsu.run import Terms, run
-from dpsu.sources.corpus import Tokenizer, split_text
+from dpsu.sources.corpus import Tokenizer, split_rows_of, split_text
 from dpsu.sources.discreet import discreet
 from dpsu.sources.frames import column_of
 from dpsu.sources.source import Source
@@ -76,6 +78,9 @@ class _PrivateVocabulary:
     max_items: int
     ngram_range: tuple[int, int]
     tokenizer: Tokenizer
+    candidates: Any
+    false_share: float | None
+    discover: bool
     lowercase: bool
     stop_words: str | Iterable[str] | None
     drop_nulls: bool
@@ -93,8 +98,14 @@ class _PrivateVocabulary:
         def analyze(document: str) -> list[str]:
             if self.drop_nulls and _is_null(document):
                 return []
-            words = split_text(document, tokenizer)
-            return [" ".join(words[i : i + n]) for n in sizes for i in range(len(words) - n + 1)]
+            rows = split_rows_of(document, tokenizer)
+            joiner = "" if tokenizer == "chars" else " "
+            return [
+                joiner.join(words[i : i + n])
+                for n in sizes
+                for words in rows
+                for i in range(len(words) - n + 1)
+            ]
 
         return analyze
 
@@ -136,12 +147,16 @@ class _PrivateVocabulary:
             raise InvalidArgument("there must be as many groups as documents: one user for each")
         return pl.DataFrame([users, pl.Series("text", texts, dtype=pl.String)])
 
-    def _run(self, job: SingleJob, frame: pl.DataFrame) -> Release:
+    def _run(self, algorithm: str, frame: pl.DataFrame, counting: CountingTerms | None = None) -> Release:
         """One release of the words of the documents, recorded in the ledger if there is one."""
         if _in_cross_validation():
             warnings.warn(CROSS_VALIDATION, RepeatedFits, stacklevel=3)
         source = Source.of(frame, user="user", text="text", ngrams=self._sizes(), tokenizer=self._splitter())
-        terms = Terms(self.ledger, title=self.title, check_user=False)
+        chosen, notes = add_candidates(
+            find_private(algorithm), self.candidates, self.false_share, self.discover, source.text
+        )
+        job = SingleJob(chosen, Request(self.epsilon, self.delta, self.max_items), counting)
+        terms = Terms(self.ledger, Listed(notes=notes), title=self.title, check_user=False)
         return run(job, source, engine_for(frame, "local"), terms)
 
     def _keep(self, words: list[str], statement: Statement | None) -> Self:
@@ -191,7 +206,8 @@ class PrivateCountVectorizer(_PrivateVocabulary, CountVectorizer):  # type: igno
 
     `statement_` is the statement of the release. `min_df`, `max_df` and `max_features` exist only to be refused: they
     would choose words by exact counts. `lowercase` and `stop_words` (a public list, or "english") work as in
-    scikit-learn; with `drop_nulls=True` documents that are None or NaN have no words.
+    scikit-learn; with `drop_nulls=True` documents that are None or NaN have no words. `candidates`, `false_share` and
+    `discover` are those of `dpsu.release`.
     """
 
     def __init__(
@@ -211,6 +227,9 @@ class PrivateCountVectorizer(_PrivateVocabulary, CountVectorizer):  # type: igno
         min_df: float = 1,
         max_df: float = 1.0,
         max_features: int | None = None,
+        candidates: Any = None,
+        false_share: float | None = None,
+        discover: bool = True,
         ledger: Ledger | str | Path | None = None,
         title: str | None = None,
     ) -> None:
@@ -228,6 +247,9 @@ class PrivateCountVectorizer(_PrivateVocabulary, CountVectorizer):  # type: igno
         self.epsilon = epsilon
         self.delta = delta
         self.max_items = max_items
+        self.candidates = candidates
+        self.false_share = false_share
+        self.discover = discover
         self.ledger = ledger
         self.title = title
         self.drop_nulls = drop_nulls
@@ -235,8 +257,7 @@ class PrivateCountVectorizer(_PrivateVocabulary, CountVectorizer):  # type: igno
 
     def fit(self, raw_documents: Iterable[str], y: Any = None, groups: Sequence[Any] | None = None) -> Self:
         """Learn the vocabulary privately; `groups` has the user of each document."""
-        job = SingleJob(find_private(self.algorithm), Request(self.epsilon, self.delta, self.max_items))
-        result = self._run(job, self._frame(raw_documents, groups))
+        result = self._run(self.algorithm, self._frame(raw_documents, groups))
         return self._keep(result.items, result.statement)
 
 
@@ -265,6 +286,9 @@ class PrivateTfidfVectorizer(_PrivateVocabulary, TfidfVectorizer):  # type: igno
         min_df: float = 1,
         max_df: float = 1.0,
         max_features: int | None = None,
+        candidates: Any = None,
+        false_share: float | None = None,
+        discover: bool = True,
         ledger: Ledger | str | Path | None = None,
         title: str | None = None,
     ) -> None:
@@ -284,6 +308,9 @@ class PrivateTfidfVectorizer(_PrivateVocabulary, TfidfVectorizer):  # type: igno
         self.epsilon = epsilon
         self.delta = delta
         self.max_items = max_items
+        self.candidates = candidates
+        self.false_share = false_share
+        self.discover = discover
         self.ledger = ledger
         self.title = title
         self.drop_nulls = drop_nulls
@@ -292,8 +319,7 @@ class PrivateTfidfVectorizer(_PrivateVocabulary, TfidfVectorizer):  # type: igno
     def fit(self, raw_documents: Iterable[str], y: Any = None, groups: Sequence[Any] | None = None) -> Self:
         """Learn vocabulary and idf privately; `groups` has the user of each document."""
         terms = CountingTerms(share=self.idf_share, with_users=True)
-        job = SingleJob(find_private(DEFAULT), Request(self.epsilon, self.delta, self.max_items), terms)
-        result = self._run(job, self._frame(raw_documents, groups))
+        result = self._run(DEFAULT, self._frame(raw_documents, groups), terms)
         assert result.counts is not None
         assert result.users is not None
         users = max(1, result.users)

@@ -22,6 +22,19 @@ def root_weight(cut: int, size: int) -> np.int64:
     return np.int64(math.sqrt(cut / size) * (1.0 - 2.0**-50) * 2.0**30)
 
 
+@inlined
+def ball_weight(cut: int, size: int, squares: float, radius: float) -> np.int64:
+    """The factor, at most 1, that brings `size` values into the ball of this squared radius; in 2^-30, rounded down.
+
+    `squares` is the sum of the squared values, none of which exceeds sqrt(radius/cut). Its rounding errors are far below
+    2^-50 per value.
+    """
+    most = squares * (1.0 + size * 2.0**-50)
+    if size <= cut or most <= radius:
+        return ONE
+    return np.int64(math.sqrt(radius / most) * (1.0 - 2.0**-50) * 2.0**30)
+
+
 @kernel
 def weigh_by_root(
     indptr: Ints,
@@ -78,20 +91,23 @@ def sum_values(
 ) -> np.int64:
     """Add users' totals, cut to the bounds, to the sums of released items; returns the sum over the other items.
 
-    What a user adds to the sums of s released items has the weight of `root_weight`, rounded towards 0. A user's total over
-    all other items is cut to the bounds as one.
+    A user whose values have a larger ℓ2-norm than sqrt(cut) times the largest value within the bounds adds them scaled down
+    to that norm, rounded towards 0. A user's total over all other items is cut to the bounds as one.
     """
     rest = np.int64(0)
+    largest = float(max(abs(low), abs(high)))
     for user in range(indptr.size - 1):
-        size, others, left = 0, 0, np.int64(0)
+        size, squares, others, left = 0, 0.0, 0, np.int64(0)
         for k in range(indptr[user], indptr[user + 1]):
-            size += released[items[k]]
+            if released[items[k]]:
+                size += 1
+                squares += float(min(max(values[k], low), high)) ** 2
             if other[items[k]]:
                 others += 1
                 left += values[k]
         if others > 0:
             rest += np.int64(min(max(left, np.int64(low)), np.int64(high)))
-        weight = root_weight(cut, size)
+        weight = ball_weight(cut, size, squares, cut * largest * largest)
         for k in range(indptr[user], indptr[user + 1]):
             if released[items[k]]:
                 value = min(max(values[k], low), high)

@@ -42,12 +42,12 @@ def pairs_of(row_users: Codes, starts: Ints, codes: Codes, base: int) -> tuple[C
 
 
 @kernel
-def join_words(phrases: Codes, starts: Ints, data: Bytes) -> tuple[Ints, Bytes]:
-    """The words of every row with single spaces between them: where each begins, and all bytes."""
+def join_words(phrases: Codes, starts: Ints, data: Bytes, gap: int) -> tuple[Ints, Bytes]:
+    """The words of every row with `gap` spaces between them: where each begins, and all bytes."""
     count, size = phrases.shape
     offsets = np.zeros(count + 1, np.int64)
     for row in range(count):
-        length = size - 1
+        length = gap * (size - 1)
         for k in range(size):
             length += starts[phrases[row, k] + 1] - starts[phrases[row, k]]
         offsets[row + 1] = offsets[row] + length
@@ -58,5 +58,5 @@ def join_words(phrases: Codes, starts: Ints, data: Bytes) -> tuple[Ints, Bytes]:
             for i in range(starts[phrases[row, k]], starts[phrases[row, k] + 1]):
                 joined[place] = data[i]
                 place += 1
-            place += 1
+            place += gap
     return offsets, joined

@@ -123,6 +123,28 @@ def split_rows(
 
 
 @kernel
+def split_letters(starts: Ints, data: Bytes, classes: Bytes) -> tuple[Ints, Ints]:
+    """Where each letter of the words begins, with the marks after it, and which letters are a word's.
+
+    Word w has the letters `rows[w]` to `rows[w + 1] - 1`, letter k the bytes `data[letters[k]:letters[k + 1]]`.
+    """
+    letters = np.empty(data.size + 1, np.int64)
+    rows = np.zeros(starts.size, np.int64)
+    found = 0
+    for word in range(starts.size - 1):
+        place = starts[word]
+        while place < starts[word + 1]:
+            character, after = _decode(data, place)
+            if classes[character] == START or place == starts[word]:
+                letters[found] = place
+                found += 1
+            place = after
+        rows[word + 1] = found
+    letters[found] = starts[-1]
+    return letters[: found + 1].copy(), rows
+
+
+@kernel
 def gather_words(starts: Ints, data: Bytes, chosen: Codes) -> tuple[Ints, Bytes]:
     """The bytes of the chosen words, and where each begins."""
     new_starts = np.zeros(chosen.size + 1, np.int64)

@@ -237,6 +237,17 @@ class Ledger:
         """The cap's epsilon minus the epsilon that is spent, both at the cap's delta."""
         return max(0.0, self.cap.epsilon - self.epsilon())
 
+    def plot(self, path: str | Path | None = None) -> Any:
+        """A figure of what is spent after each entry, under the cap (matplotlib, the extra `plot`)."""
+        from dpsu.report.charts import ledger_chart
+
+        return ledger_chart(self, path)
+
+    def _repr_html_(self) -> str:
+        from dpsu.report.notebook import ledger_html
+
+        return ledger_html(self)
+
     def __repr__(self) -> str:
         return f"<Ledger {self.path}, cap epsilon {self.cap.epsilon:g}, delta {self.cap.delta:g}>"
 

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
@@ -12,6 +12,9 @@ from dpsu.outcome.columns import HOLDERS, columns_beside, sum_of
 from dpsu.outcome.statement import Statement
 from dpsu.outcome.write import write_frame
 from dpsu.report.numbers import counted
+
+if TYPE_CHECKING:
+    from dpsu.api.report import Page
 
 
 class Release(ABC):
@@ -99,6 +102,23 @@ class Release(ABC):
         )
         return f"<Release of {counted(len(self))}, {promise}>"
 
+    def _repr_html_(self) -> str:
+        from dpsu.report.notebook import release_html
+
+        return release_html(self)
+
+    def head(self, count: int = 10) -> pl.DataFrame:
+        """The first items by name, or with counts those with the most holders; a cluster hands over these alone."""
+        if HOLDERS in self._beside:
+            return self._frame.sort(HOLDERS, descending=True, maintain_order=True).head(count)
+        return self._frame.head(count)
+
+    def report(self, path: str | Path | None = None) -> "Page":
+        """A page about the promise and the number of items, saved to `path` if one is given (`dpsu.report`)."""
+        from dpsu.api.report import report
+
+        return report(self, path)
+
     def to_polars(self) -> pl.DataFrame:
         """The items as a Polars frame with their original columns."""
         return self._frame
@@ -111,22 +131,33 @@ class Release(ABC):
         """The items as an Arrow table; needs pyarrow."""
         return self._frame.to_arrow()
 
-    def to_tokenizer(self, *, rule: Literal["words", "whitespace"] = "words", unknown: str = "[UNK]") -> Any:
+    def to_tokenizer(
+        self, *, rule: Literal["words", "whitespace"] | None = None, unknown: str = "[UNK]"
+    ) -> Any:
         """A Hugging Face tokenizer that knows the released words, and `unknown` for all others; needs tokenizers.
 
-        `rule` is the tokenizer rule of the release. The tokenizer's `save` method writes tokenizer.json.
+        `rule` is the tokenizer rule: by default that of the release, or "whitespace" for items that were not text. The
+        tokenizer's `save` method writes tokenizer.json.
         """
         from dpsu.interop.tokenizers import word_level
 
-        return word_level(self.items, rule=rule, unknown=unknown)
+        return word_level(self.items, rule=rule or self._own_rule(), unknown=unknown)
 
-    def save(self, path: str | Path) -> None:
-        """Write the items as Parquet, CSV, JSON lines or plain text, by the ending of `path`.
+    def _own_rule(self) -> Any:
+        """The name of the release's tokenizer; a pattern or a function has no counterpart, and its name is refused."""
+        data = self.statement.data if self.statement is not None else None
+        tokenizer = (data or {}).get("tokenizer")
+        return "whitespace" if tokenizer is None else tokenizer["name"]
+
+    def save(self, path: str | Path, *, excel: bool = False) -> None:
+        """Write the items as Parquet, CSV, JSON lines, Excel or plain text, by the ending of `path`.
+
+        With `excel`, a .csv file is in UTF-16 with tabs, which Excel opens in every country.
 
         The file is either written completely or not at all. Its digest is added to the statement, so that `dpsu verify
         --released` can check whether a file is the released one. A ledger records the file name.
         """
-        write_frame(self._frame, path)
+        write_frame(self._frame, path, excel=excel, numbers=self._beside)
         if self.statement is None or str(path) == "-":
             return
         self.statement = self.statement.about(path)
@@ -165,6 +196,14 @@ class SparkRelease(Release):
 
     def __len__(self) -> int:
         return self._size
+
+    def head(self, count: int = 10) -> pl.DataFrame:
+        """The first items by name; no others leave the cluster."""
+        if "_frame" in vars(self):
+            return self._frame.head(count)
+        found = pl.from_arrow(self._spark.sort(*self._spark.columns).limit(count).toArrow())
+        assert isinstance(found, pl.DataFrame)
+        return found
 
     def to_spark(self) -> Any:
         """The items as a Spark frame, not sorted, without a reference to the source data."""

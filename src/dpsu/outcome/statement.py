@@ -6,11 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from dpsu.errors import SourceError
 from dpsu.privacy.budget import Budget
 from dpsu.version import __version__
+
+if TYPE_CHECKING:
+    from dpsu.interop.accounting import Event
 
 SCHEMA = "dpsu-statement/2"
 """The schema of the JSON, described in docs/statement.md. Version 2 may change until 0.2.0 is released."""
@@ -124,6 +127,26 @@ class Statement:
         from dpsu.outcome.write import write_text
 
         write_text(self.to_json() + "\n", path)
+
+    def to_dp_event(self) -> "Event":
+        """The promise for dp_accounting: an `event` that its accountants compose, and a `delta` that adds to theirs.
+
+        Ask the accountant at the total delta minus these deltas (docs/statement.md). Needs dp-accounting.
+        """
+        from dpsu.interop.accounting import dp_event
+
+        return dp_event(self)
+
+    def to_registry(self) -> str:
+        """An entry for the registry of deployments of OpenDP, YAML; what only the curator knows is left blank."""
+        from dpsu.interop.registry import registry_entry
+
+        return registry_entry(self)
+
+    def _repr_html_(self) -> str:
+        from dpsu.report.notebook import statement_html
+
+        return statement_html(self)
 
     def __str__(self) -> str:
         from dpsu.report.text import statement_text

@@ -1,10 +1,13 @@
 """Write files completely or not at all."""
 
+import math
 import os
 import secrets
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
+from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import BinaryIO
 
@@ -27,12 +30,43 @@ def _write_text_lines(frame: pl.DataFrame, file: BinaryIO) -> None:
     pl.DataFrame({"item": series.cast(pl.String)}).write_csv(file, include_header=False, quote_style="never")
 
 
+def _write_workbook(frame: pl.DataFrame, file: BinaryIO, numbers: Collection[str] = ()) -> None:
+    """Sheets with a header, as many as are needed; items are written as text, never as formulas or links.
+
+    The columns in `numbers` are written as numbers. Items stay text, also if they are numbers: Excel would change long ones.
+    """
+    import xlsxwriter
+
+    with xlsxwriter.Workbook(file, {"in_memory": True}) as book:
+        for part, rows in enumerate(frame.iter_slices(MOST_EXCEL_ROWS) if frame.height else [frame]):
+            sheet = book.add_worksheet("items" if part == 0 else f"items {part + 1}")
+            for place, column in enumerate(rows):
+                number = column.name in numbers
+                write = sheet.write_number if number else sheet.write_string
+                sheet.write_string(0, place, column.name)
+                for row, value in enumerate((column if number else column.cast(pl.String)).to_list(), 1):
+                    if value is not None and (not number or math.isfinite(value)):
+                        write(row, place, value)
+
+
+def write_excel_csv(frame: pl.DataFrame, file: BinaryIO) -> None:
+    """CSV that Excel opens in every country: UTF-16 and tabs. Cells that look like formulas get an apostrophe."""
+    strings = pl.col(pl.String)
+    safe = pl.when(strings.str.contains(r"^[=+\-@\t\r]")).then("'" + strings).otherwise(strings)
+    text = frame.with_columns(safe.name.keep()).write_csv(separator="\t")
+    file.write(text.encode("utf-16"))
+
+
+MOST_EXCEL_ROWS = (1 << 20) - 1
+"""Rows of a sheet below its header."""
+
 WRITERS: dict[str, Writer] = {
     ".parquet": lambda frame, file: frame.write_parquet(file),
     ".csv": lambda frame, file: frame.write_csv(file),
     ".tsv": lambda frame, file: frame.write_csv(file, separator="\t"),
     ".jsonl": lambda frame, file: frame.write_ndjson(file),
     ".ndjson": lambda frame, file: frame.write_ndjson(file),
+    ".xlsx": _write_workbook,
     ".txt": _write_text_lines,
 }
 
@@ -51,9 +85,17 @@ def writer_for(path: str | Path) -> Writer:
     return WRITERS[ending]
 
 
+def require_csv(path: str | Path) -> None:
+    """CSV for Excel needs the ending .csv."""
+    if Path(path).suffix.lower() != ".csv":
+        raise InvalidArgument("excel (--excel) is for .csv files; .xlsx files need no option.")
+
+
 def check_writable(path: str | Path) -> None:
-    """Fail before the work: check that the format is known and the folder is writable."""
+    """Fail before the work: check that the format is known, its package installed and the folder writable."""
     writer_for(path)
+    if Path(path).suffix.lower() == ".xlsx" and find_spec("xlsxwriter") is None:
+        raise InvalidArgument("Excel files need the package xlsxwriter: pip install 'dpsu[excel]'.")
     require_folder(path)
 
 
@@ -70,9 +112,20 @@ def require_folder(path: str | Path) -> None:
         raise OutputError(f"cannot write {target}: the folder {target.parent} is not writable.")
 
 
-def write_frame(frame: pl.DataFrame, path: str | Path) -> None:
-    """Write `frame` in the format of the ending."""
+def write_frame(
+    frame: pl.DataFrame, path: str | Path, *, excel: bool = False, numbers: Collection[str] = ()
+) -> None:
+    """Write `frame` in the format of the ending; with `excel`, CSV as Excel opens it.
+
+    `numbers` are the columns that a workbook holds as numbers.
+    """
+    check_writable(path)
     write = writer_for(path)
+    if write is _write_workbook:
+        write = partial(_write_workbook, numbers=numbers)
+    if excel:
+        require_csv(path)
+        write = write_excel_csv
     if str(path) == "-":
         _write_to_standard_output(frame, write)
         return

@@ -93,7 +93,7 @@ class Outlook:
 
 
 @dataclass(frozen=True)
-class _Data:
+class Data:
     """The data of one run: sets, the number of holders of every item, how many items each stands for."""
 
     sets: UserSets
@@ -102,6 +102,7 @@ class _Data:
 
     @property
     def holders(self) -> NDArray[np.int64]:
+        """The number of holders of every item."""
         return np.bincount(self.sets.items, minlength=self.sets.n_items)
 
 
@@ -114,36 +115,41 @@ def simulate_shape(shape: Shape, mechanism: Mechanism, others: dict[int, Mechani
     popular = float(ENOUGH * worst)
     factor = max(1.0, min(shape.pairs / PAIRS, shape.users / (ROOM * popular)), shape.pairs / MOST_PAIRS)
 
-    def draw(run: int) -> _Data:
-        rng = np.random.default_rng([run, shape.users])
-        drawn = shape.draw(rng, popular, factor)
-        numbers, codes = np.unique(drawn.items, return_inverse=True)
-        # A random number for each item: the order of the digests, in which items are sorted within a row.
-        rank = rng.permutation(len(numbers))
-        users = len(drawn.sizes)
-        pairs = np.sort(np.repeat(np.arange(users), drawn.sizes) * len(numbers) + rank[codes])
-        stands_for = np.empty(len(numbers))
-        stands_for[rank] = drawn.stands_for[numbers]
-        sets = UserSets(
-            np.concatenate([[0], np.cumsum(drawn.sizes)]),
-            (pairs % len(numbers)).astype(np.uint32),
-            random_digests(rng, users),
-            random_digests(rng, len(numbers)),
-            Names(pl.DataFrame({"item": np.arange(len(numbers))}), {"item": pl.Int64()}),
-        )
-        return _Data(sets, stream_of_run(run), stands_for)
+    def draw(run: int) -> Data:
+        return draw_data(shape, popular, factor, run)
 
     return _simulate(draw, runs_for(shape.pairs / factor), mechanism, others, str(shape), factor)
+
+
+def draw_data(shape: Shape, popular: float, factor: float, run: int = 0) -> Data:
+    """Synthetic sets of this shape, with fewer users by `factor`; popular items keep at least `popular` holders."""
+    rng = np.random.default_rng([run, shape.users])
+    drawn = shape.draw(rng, popular, factor)
+    numbers, codes = np.unique(drawn.items, return_inverse=True)
+    # A random number for each item: the order of the digests, in which items are sorted within a row.
+    rank = rng.permutation(len(numbers))
+    users = len(drawn.sizes)
+    pairs = np.sort(np.repeat(np.arange(users), drawn.sizes) * len(numbers) + rank[codes])
+    stands_for = np.empty(len(numbers))
+    stands_for[rank] = drawn.stands_for[numbers]
+    sets = UserSets(
+        np.concatenate([[0], np.cumsum(drawn.sizes)]),
+        (pairs % len(numbers)).astype(np.uint32),
+        random_digests(rng, users),
+        random_digests(rng, len(numbers)),
+        Names(pl.DataFrame({"item": np.arange(len(numbers))}), {"item": pl.Int64()}),
+    )
+    return Data(sets, stream_of_run(run), stands_for)
 
 
 def simulate_like(source: Source, mechanism: Mechanism, others: dict[int, Mechanism]) -> Outlook:
     """Releases on public data, all of it."""
 
-    def read(run: int) -> _Data:
+    def read(run: int) -> Data:
         stream = stream_of_run(run)
         with LocalEngine() as engine:
             sets = engine.read(source, stream)
-        return _Data(sets, stream, np.ones(sets.n_items))
+        return Data(sets, stream, np.ones(sets.n_items))
 
     first = read(0)
     users, pairs = first.sets.n_users, len(first.sets.items)
@@ -154,7 +160,7 @@ def simulate_like(source: Source, mechanism: Mechanism, others: dict[int, Mechan
 
 
 def _simulate(
-    draw: Callable[[int], _Data],
+    draw: Callable[[int], Data],
     runs: int,
     mechanism: Mechanism,
     others: dict[int, Mechanism],
@@ -163,8 +169,8 @@ def _simulate(
 ) -> Outlook:
     with ThreadPoolExecutor(min(runs, os.cpu_count() or 1)) as pool:
         data = list(pool.map(draw, range(runs)))
-        once = [pool.submit(_released, other, data[0]) for other in others.values()]
-        released = list(pool.map(lambda each: _released(mechanism, each), data))
+        once = [pool.submit(released_by, other, data[0]) for other in others.values()]
+        released = list(pool.map(lambda each: released_by(mechanism, each), data))
         alone = [each.result() for each in once]
     counts = np.array([each.stands_for @ found for each, found in zip(data, released, strict=True)])
     holders, chances = chance_by_holders(
@@ -207,7 +213,7 @@ def chance_by_holders(
     return values, np.asarray(isotonic_regression(share, weights=items).x, np.float64)
 
 
-def _coin_variance(data: Sequence[_Data], holders: NDArray[np.int64], chances: Floats) -> float:
+def _coin_variance(data: Sequence[Data], holders: NDArray[np.int64], chances: Floats) -> float:
     """The variance of the number of items in a run if items are released independently with these chances."""
     found = []
     for each in data:
@@ -216,7 +222,8 @@ def _coin_variance(data: Sequence[_Data], holders: NDArray[np.int64], chances: F
     return float(np.mean(found))
 
 
-def _released(mechanism: Mechanism, data: _Data) -> NDArray[np.bool_]:
+def released_by(mechanism: Mechanism, data: Data) -> NDArray[np.bool_]:
+    """Which items a simulated release has."""
     with LocalEngine(1) as engine:
         fitted = mechanism.fitted(engine, data.sets, data.stream)
         return np.asarray(fitted.select(engine, data.sets, data.stream)["released"], np.bool_)

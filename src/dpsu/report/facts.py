@@ -20,9 +20,20 @@ def facts(statement: Statement) -> list[tuple[str, str]]:
         ("one user is", user_in_words(data) if data else None),
         ("an item is", item_in_words(data) if data else None),
         *((f"list {name}", in_words(entry)) for name, entry in lists.items()),
+        ("false items", false_items_in_words(statement)),
         ("note", statement.note),
     ]
     return [(name, value) for name, value in found if value]
+
+
+def false_items_in_words(statement: Statement) -> str | None:
+    """What is said of listed items that nobody holds, if there is a list of candidates."""
+    share = statement.parameters.get("candidates", {}).get("false_share")
+    if share is None:
+        return None
+    whole = round(1 / share)
+    told = f"1 in {whole:,}" if abs(share * whole - 1) < 1e-9 else f"the share {share:g}"
+    return f"on average at most {told} of the listed items is one that nobody holds"
 
 
 def user_in_words(data: Mapping[str, Any]) -> str:

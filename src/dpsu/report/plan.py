@@ -91,9 +91,19 @@ def _worst_case(plan: "Plan") -> str:
     return "\n".join(
         _wrapped(
             "Worst case, in which the holders of an item share all their items: a chance of 50 % needs "
-            f"{', '.join(needed)}."
+            f"{', '.join(needed)}.{_if_listed(plan)}"
         )
     )
+
+
+def _if_listed(plan: "Plan") -> str:
+    """The same for candidates, if there are any."""
+    if not plan.mechanism.lists().get("candidates"):
+        return ""
+    needed = [
+        f"{plan.users_needed(set_size=size, listed=True):,} with {size}" for size in plan.set_sizes()[:5:2]
+    ]
+    return f" Listed items need {', '.join(needed)}, if a tenth of the list comes out."
 
 
 def _counts(plan: "Plan") -> list[str]:

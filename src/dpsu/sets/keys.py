@@ -26,6 +26,9 @@ LONG = np.uint64(0xFFFFFFFF)
 
 FEW = 1 << 8
 
+SLICE = 1 << 18
+"""Rows that are digested at once: their bytes need room beside the rows."""
+
 NO_ROWS, NO_KEYS = np.zeros(0, np.int64), np.zeros((0, 2), np.uint64)
 
 
@@ -51,8 +54,11 @@ class WholeColumn:
         return np.repeat(self._encode(values[starts]), np.diff(starts, append=len(values)))
 
     def _encode(self, values: NDArray[Any]) -> Codes:
+        return self._table.encode(self._wide(values))
+
+    def _wide(self, values: NDArray[Any]) -> NDArray[np.uint64]:
         wide = np.uint64 if self.dtype == pl.UInt64 else np.int64
-        return self._table.encode(values.astype(wide, copy=False).view(np.uint64))
+        return values.astype(wide, copy=False).view(np.uint64)
 
     def absorb(self, other: "WholeColumn") -> Codes:
         """Add the values of another column; returns their codes here, in the order of their codes there."""
@@ -68,6 +74,10 @@ class WholeColumn:
     def digests(self, digest_key: bytes) -> Keys:
         """The digest of every distinct value, in the order of their codes."""
         return digest_integers(self._table.keys.view(np.int64), digest_key)
+
+    def digests_of(self, column: pl.Series, digest_key: bytes) -> Keys:
+        """The digest of every row."""
+        return digest_integers(self._wide(column.to_physical().to_numpy()).view(np.int64), digest_key)
 
     def names(self) -> pl.Series:
         """The distinct values in their original type, in the order of their codes."""
@@ -188,6 +198,10 @@ class TextColumn:
         """The digest of every distinct value, in the order of their codes."""
         return digest_bytes(*bytes_of(self.names()), digest_key)
 
+    def digests_of(self, column: pl.Series, digest_key: bytes) -> Keys:
+        """The digest of every row."""
+        return digest_bytes(*bytes_of(column.cast(self._text)), digest_key)
+
     def names(self) -> pl.Series:
         """The bytes of the distinct values, in the order of their codes."""
         return self._strings(len(self))
@@ -297,6 +311,20 @@ class KeyEncoder:
             parts.append((keys & LOW_32).astype(np.int64))
             codes = (keys >> np.uint64(32)).astype(np.int64)
         return [codes, *reversed(parts)]
+
+
+def row_digests(frame: pl.DataFrame, digest_key: bytes) -> Keys:
+    """The digest of every row as a key: what `KeyEncoder.digests` gives for it, without a table of distinct rows."""
+    parts = [
+        np.concatenate([NO_KEYS, *(encoder.digests_of(part, digest_key) for part in _slices(column))])
+        for column in frame
+        for encoder in [column_encoder(column.dtype, 0)]
+    ]
+    return parts[0] if len(parts) == 1 else digest_concatenated(parts, digest_key)
+
+
+def _slices(column: pl.Series) -> Iterable[pl.Series]:
+    return (column[start : start + SLICE] for start in range(0, len(column), SLICE))
 
 
 ValueReader = Callable[[pl.DataFrame], dict[str, NDArray[np.int64]]]

@@ -177,12 +177,17 @@ def digest_order(digests: Digests) -> NDArray[np.int64]:
 
 
 def among(digests: Digests, others: Digests) -> NDArray[np.bool_]:
-    """Which of the digests are among the others; second words are compared where first words agree."""
-    found = np.isin(digests[:, 0], others[:, 0])
-    wanted = set(map(tuple, others.tolist()))
-    candidates = np.flatnonzero(found)
-    found[candidates] = [tuple(digest) in wanted for digest in digests[candidates].tolist()]
-    return found
+    """Which of the digests are among the others."""
+    both = np.concatenate([digests, others])
+    order = digest_order(both)
+    ordered = both[order]
+    # Runs of equal digests: those with a member from the others.
+    run = np.cumsum(np.append(False, (ordered[1:] != ordered[:-1]).any(axis=1))[: len(order)])
+    from_others = np.zeros(len(order), np.bool_)
+    from_others[run[order >= len(digests)]] = True
+    found = np.empty(len(order), np.bool_)
+    found[order] = from_others[run]
+    return found[: len(digests)]
 
 
 def ranks(digests: Digests, first: Digests) -> NDArray[np.int64]:

@@ -26,6 +26,11 @@ ONE_ROW_EACH = (
     "If a person can have several rows, use the column that identifies persons; otherwise only single rows are protected."
 )
 
+UNDIVIDED = (
+    "Most of the text is in a script without spaces between words, which this tokenizer does not divide: whole sentences "
+    "become items. Use tokenizer='icu' for words, or tokenizer='chars' with ngrams=(1, 2) for letters."
+)
+
 KEYS_OF_ROWS = frozenset(
     """
     comment_id counter doc_id document_id encounter_id entry entry_id event event_id guid hash id idx index invoice_id
@@ -38,6 +43,10 @@ KEYS_OF_ROWS = frozenset(
 
 SAMPLE_ROWS = 1000
 WORDS_OF_TEXT = 6
+
+SAMPLE_LETTERS = 1000
+NO_SPACES = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]"
+"""Scripts that do not mark the boundaries of words."""
 
 DAY, HOUR = "(0?[1-9]|[12][0-9]|3[01])", "([01]?[0-9]|2[0-3]):[0-5][0-9]"
 MOMENT = (
@@ -66,6 +75,15 @@ def notes_on(sample: pl.DataFrame, *, one_row_each: bool, counts_up: bool) -> tu
     if one_row_each and (counts_up or any(plain_name(name) in KEYS_OF_ROWS for name in sample.columns)):
         notes.append(ONE_ROW_EACH)
     return tuple(notes)
+
+
+def script_notes(text: pl.Series, tokenizer: object) -> tuple[str, ...]:
+    """The note for a text that the tokenizer does not divide; it looks at the first rows only."""
+    if tokenizer not in ("words", "whitespace"):
+        return ()
+    letters = _text_of(text.head(SAMPLE_ROWS)).str.head(SAMPLE_LETTERS)
+    undivided, all_letters = (int(letters.str.count_matches(kind).sum()) for kind in (NO_SPACES, r"\p{L}"))
+    return (UNDIVIDED,) if 2 * undivided > all_letters else ()
 
 
 def holds_times(column: pl.Series) -> bool:

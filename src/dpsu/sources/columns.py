@@ -41,7 +41,7 @@ def require_apart(user: list[str], item: list[str]) -> None:
 
 
 def require_columns(
-    columns: Iterable[str], available: Sequence[str], label: str, *, schema_names: bool = True
+    columns: Iterable[str], available: Sequence[str], label: str, *, schema_names: bool = True, hint: str = ""
 ) -> None:
     """Every column must exist. The error lists the existing columns if their names come from the schema of the source.
 
@@ -52,7 +52,7 @@ def require_columns(
         if column not in available:
             has = f"; it has {_shown(available)}" if schema_names else NO_HEADER
             raise ColumnNotFound(
-                f"there is no column {column!r} in {label}{has}.{did_you_mean(column, available)}"
+                f"there is no column {column!r} in {label}{has}{hint}.{did_you_mean(column, available)}"
             )
 
 

@@ -14,14 +14,18 @@ from numpy.typing import NDArray
 
 from dpsu.errors import InvalidArgument, SourceError, UnsupportedType
 from dpsu.hints import did_you_mean
-from dpsu.kernels.words import gather_words, rows_with, split_rows
+from dpsu.kernels.ngrams import join_words
+from dpsu.kernels.words import gather_words, rows_with, split_letters, split_rows
 from dpsu.randomness.digests import digest_bytes
 from dpsu.randomness.stream import Stream
 from dpsu.sets.hash_table import Codes, KeyTable
 from dpsu.sets.keys import KeyEncoder, bytes_of
 from dpsu.sets.user_sets import Digests, digest_order, places
+from dpsu.sources.advice import script_notes
 from dpsu.sources.columns import ColumnNames, require_types, require_values
 from dpsu.sources.discreet import discreet
+from dpsu.sources.icu import icu_words, require_icu
+from dpsu.sources.layout import PLAIN, Layout
 from dpsu.sources.lines import TEXT, USER, scan_lines
 from dpsu.sources.pairs import UserColumns, read_batches, scan_source
 from dpsu.sources.tokenize import Bytes, Offsets, WordRule, unsettled, word_rule
@@ -29,9 +33,13 @@ from dpsu.sources.tokenize import Bytes, Offsets, WordRule, unsettled, word_rule
 Tokenizer = str | Callable[[str], Iterable[str]]
 UserPer = Literal["line", "file"]
 
-RULES = ("words", "whitespace")
+RULES = ("words", "whitespace", "chars", "icu")
+Spelling = tuple[Offsets, Bytes, int]
+"""The start of each word, the bytes of all words, and the number of spaces between the words of an n-gram."""
+
 MOST_WORDS = 16
 SLICE_ROWS = 1 << 15
+NO_ROWS = np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True)
@@ -47,6 +55,11 @@ class TextRule:
     def name(self) -> str:
         """The name of the column of released items."""
         return "word" if self.sizes == (1,) else "ngram"
+
+    @property
+    def joiner(self) -> str:
+        """What stands between the words of an n-gram: nothing between single letters."""
+        return "" if self.tokenizer == "chars" else " "
 
 
 def text_rule(
@@ -83,6 +96,8 @@ def _sizes(ngrams: int | Sequence[int]) -> tuple[int, ...]:
 
 def _checked(tokenizer: Tokenizer) -> Tokenizer:
     if callable(tokenizer) or tokenizer in RULES:
+        if tokenizer == "icu":
+            require_icu()
         return tokenizer
     if not isinstance(tokenizer, str) or tokenizer.isalpha():
         raise InvalidArgument(
@@ -99,11 +114,15 @@ def _checked(tokenizer: Tokenizer) -> Tokenizer:
 
 
 class Tokens(NamedTuple):
-    """The words of some rows: all bytes, the start of each word, and the words of each row."""
+    """The words of some texts: all bytes, the start of each word, the words of each row, and the rows of each text.
+
+    A row is a text; for single letters it is a word of a text, so that n-grams of letters do not cross words.
+    """
 
     data: Bytes
     starts: Offsets
     rows: Offsets
+    texts: Offsets
 
 
 def tokenise(text: pl.Series, tokenizer: Tokenizer) -> Tokens:
@@ -112,11 +131,17 @@ def tokenise(text: pl.Series, tokenizer: Tokenizer) -> Tokens:
     A word contains no white space, because it could otherwise be equal to an n-gram. The results of a regular
     expression or function are split at white space.
     """
-    if callable(tokenizer):
+    if tokenizer == "icu":
+        text = pl.Series(["\n".join(icu_words(row)) for row in text.to_list()], dtype=pl.String)
+    elif callable(tokenizer):
         text = pl.Series([_called(tokenizer, row) for row in text.to_list()], dtype=pl.String)
     elif tokenizer not in RULES:
         text = text.str.normalize("NFC").str.extract_all(tokenizer).list.join("\n")
-    return _by_rule(text, word_rule("words" if tokenizer == "words" else "whitespace"))
+    found = _by_rule(text, word_rule("words" if tokenizer in ("words", "chars") else "whitespace"))
+    if tokenizer != "chars":
+        return found
+    letters, rows = split_letters(found.starts, found.data, word_rule("words").classes)
+    return Tokens(found.data, letters, rows, found.rows)
 
 
 def _called(tokenizer: Callable[[str], Iterable[str]], text: str) -> str:
@@ -160,21 +185,40 @@ def _lines(words: list[Any] | None, kind: str, name: str) -> str:
 
 def split_text(text: str, tokenizer: Tokenizer) -> list[str]:
     """The words of one text, as in `tokenise`."""
-    if callable(tokenizer):
-        text = _called(tokenizer, text)
-    elif tokenizer not in RULES:
-        text = "\n".join(pl.Series([text]).str.normalize("NFC").str.extract_all(tokenizer)[0])
-    return word_rule("words" if tokenizer == "words" else "whitespace").split(text)
+    return runs_of(tokenise(pl.Series([text], dtype=pl.String), tokenizer))[0]
+
+
+def split_rows_of(text: str, tokenizer: Tokenizer) -> list[list[str]]:
+    """The words of one text in rows, as in `Tokens`: n-grams do not cross rows."""
+    tokens = tokenise(pl.Series([text], dtype=pl.String), tokenizer)
+    words = runs_of(tokens)[0]
+    return [words[first:last] for first, last in pairwise(tokens.rows.tolist())]
+
+
+def runs_of(tokens: Tokens) -> list[list[str]]:
+    """The words of each text as strings."""
+    data = tokens.data.tobytes()
+    words = [data[first:last].decode() for first, last in pairwise(tokens.starts.tolist())]
+    bounds = tokens.rows[tokens.texts].tolist()
+    return [words[first:last] for first, last in pairwise(bounds)]
 
 
 def phrases(entries: pl.Series, rule: TextRule) -> pl.Series:
-    """The item for each string: its words joined by a space, or null if their number is not one of the sizes."""
+    """The item for each string: its words joined, or null if their number is not one of the sizes.
+
+    Letters of several words are no item, because n-grams of letters do not cross words.
+    """
     tokens = tokenise(entries, rule.tokenizer)
-    data = tokens.data.tobytes()
-    words = [data[first:last].decode() for first, last in pairwise(tokens.starts.tolist())]
-    rows = [words[first:last] for first, last in pairwise(tokens.rows.tolist())]
-    items = [" ".join(own) if len(own) in rule.sizes else None for own in rows]
-    return pl.Series(items, dtype=pl.String)
+    first, rows_of_text = tokens.texts[:-1], np.diff(tokens.texts)
+    words = np.where(rows_of_text == 1, np.diff(tokens.rows[tokens.texts]), 0)
+    items = np.full(len(entries), None, dtype=object)
+    for size in rule.sizes:
+        chosen = np.flatnonzero(words == size)
+        places = (tokens.rows[first[chosen], None] + np.arange(size)).astype(np.uint32)
+        offsets, joined = join_words(places, tokens.starts, tokens.data, len(rule.joiner))
+        data, bounds = joined.tobytes(), offsets.tolist()
+        items[chosen] = [data[begin:end].decode() for begin, end in pairwise(bounds)]
+    return pl.Series(items.tolist(), dtype=pl.String)
 
 
 def _by_rule(text: pl.Series, rule: WordRule) -> Tokens:
@@ -183,7 +227,8 @@ def _by_rule(text: pl.Series, rule: WordRule) -> Tokens:
     if rows.size:
         normal = map(rule.normalise, text.gather(rows).to_list())
         offsets, data = bytes_of(text.scatter(rows, pl.Series([*normal], dtype=pl.String)))
-    return Tokens(*split_rows(offsets, data, rule.classes, rule.lower, rule.removes_urls))
+    found = split_rows(offsets, data, rule.classes, rule.lower, rule.removes_urls)
+    return Tokens(*found, np.arange(len(text) + 1))
 
 
 class Vocabulary:
@@ -192,7 +237,8 @@ class Vocabulary:
     Words are identified by their 128-bit keyed digests, which also determine the noise of an item.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, joiner: str = " ") -> None:
+        self._gap = len(joiner)
         self._table = KeyTable(0, words=2)
         self._parts: list[tuple[Offsets, Bytes]] = []
 
@@ -214,12 +260,13 @@ class Vocabulary:
         self._parts.append(gather_words(tokens.starts, tokens.data, fresh))
         return codes
 
-    def spelling(self) -> tuple[Offsets, Bytes]:
-        """The start of each word, and the bytes of all words."""
+    def spelling(self) -> Spelling:
+        """How words, and n-grams of them, are written."""
         sizes = [np.diff(starts) for starts, _ in self._parts]
         starts = np.zeros(len(self) + 1, dtype=np.int64)
         np.cumsum(np.concatenate([*sizes, np.zeros(0, np.int64)]), out=starts[1:])
-        return starts, np.concatenate([*(data for _, data in self._parts), np.zeros(0, np.uint8)])
+        data = np.concatenate([*(data for _, data in self._parts), np.zeros(0, np.uint8)])
+        return starts, data, self._gap
 
 
 @dataclass(frozen=True, repr=False)
@@ -254,17 +301,19 @@ def read_corpus(
     stream: Stream,
     drop_nulls: bool = False,
     format: str | None = None,
+    layout: Layout = PLAIN,
 ) -> Corpus:
     """The words of all rows of `source`, split by the rule; the text of a row must be a string."""
-    frame, label, user_columns, column = _scan_text(source, rule, user, format)
+    frame, label, user_columns, column = _scan_text(source, rule, user, format, layout)
     schema = frame.collect_schema()
     require_types(schema, label)
     if schema[column] not in (pl.String, pl.Null):
         raise UnsupportedType(f"column {column!r} of {label} is not text; text= needs a column of strings")
     if drop_nulls:
         frame = frame.drop_nulls()
-    users, vocabulary = KeyEncoder(schema, user_columns, stream.digest_key), Vocabulary()
+    users, vocabulary = KeyEncoder(schema, user_columns, stream.digest_key), Vocabulary(rule.joiner)
     seen = UserColumns(user_columns)
+    scripts: tuple[str, ...] = ()
     row_users: list[Codes] = []
     words: list[Codes] = []
     lengths: list[NDArray[np.int64]] = []
@@ -272,14 +321,18 @@ def read_corpus(
     with ThreadPoolExecutor(2) as pool:
         for batch in read_batches(frame, label):
             require_values(batch, label)
+            if not seen.rows:
+                scripts = script_notes(batch[column], rule.tokenizer)
             seen.see(batch)
             user_codes = pool.submit(users.encode, batch)
+            own_rows = []
             for tokens, digests in pool.map(
                 split, batch[column].cast(pl.String).to_frame().iter_slices(SLICE_ROWS)
             ):
                 words.append(vocabulary.encode(tokens, digests))
                 lengths.append(np.diff(tokens.rows))
-            row_users.append(user_codes.result())
+                own_rows.append(np.diff(tokens.texts))
+            row_users.append(np.repeat(user_codes.result(), np.concatenate([NO_ROWS, *own_rows])))
     digests = users.digests()
     order = digest_order(digests)
     starts = np.zeros(1 + sum(map(len, lengths)), dtype=np.int64)
@@ -291,22 +344,22 @@ def read_corpus(
         vocabulary,
         digests.take(order, axis=0),
         stream.digest_key,
-        () if rule.user_per else seen.notes(users),
+        (*scripts, *(() if rule.user_per else seen.notes(users))),
     )
 
 
 def _scan_text(
-    source: Any, rule: TextRule, user: ColumnNames | None, format: str | None
+    source: Any, rule: TextRule, user: ColumnNames | None, format: str | None, layout: Layout
 ) -> tuple[pl.LazyFrame, str, list[str], str]:
     """The needed columns of the source, its label in errors, the columns of a user and the column of the text."""
     if rule.user_per is None:
         if user is not None and rule.column is None:
             raise InvalidArgument("no column of text is given; pass text=… (--text)")
-        frame, label, user_columns, (column, *_) = scan_source(source, user, rule.column, format)
+        frame, label, user_columns, (column, *_) = scan_source(source, user, rule.column, format, layout)
         return frame, label, user_columns, column
-    if user is not None or format is not None:
+    if user is not None or format is not None or layout != PLAIN:
         raise InvalidArgument(
-            "user_per= is for plain text files, which have no columns: leave user= and format= out"
+            "user_per= is for plain text files in UTF-8, which have no columns: leave user=, format= and the like out"
         )
     paths = [source] if isinstance(source, str | Path) else source
     if not isinstance(paths, list | tuple) or not all(isinstance(path, str | Path) for path in paths):

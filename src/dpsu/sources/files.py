@@ -1,5 +1,6 @@
 """Files as sources: paths, globs, folders and standard input, scanned lazily with Polars."""
 
+import codecs
 import io
 import sys
 from collections.abc import Iterator, Sequence
@@ -12,27 +13,44 @@ from polars import selectors as cs
 from dpsu.errors import InvalidArgument, SourceError
 from dpsu.hints import did_you_mean
 from dpsu.sources.columns import require_columns
+from dpsu.sources.excel import scan_sheet
+from dpsu.sources.layout import PLAIN, Layout
 from dpsu.sources.paths import Found, find_files
 
-FORMATS = {"parquet": "Parquet", "csv": "CSV", "tsv": "TSV", "jsonl": "JSON lines", "ndjson": "JSON lines"}
+FORMATS = {
+    "parquet": "Parquet",
+    "xlsx": "Excel",
+    "csv": "CSV",
+    "tsv": "TSV",
+    "jsonl": "JSON lines",
+    "ndjson": "JSON lines",
+}
 STANDARD_INPUT = "-"
+SEPARATOR_HINT = "; if the columns are separated by another character, pass separator= (--separator)"
 COMPRESSIBLE = {"csv", "tsv", "jsonl", "ndjson"}
-KNOWN_ENDINGS = ".parquet, .csv, .tsv, .jsonl, .ndjson (the last four also with .gz)"
+KNOWN_ENDINGS = ".parquet, .xlsx, .csv, .tsv, .jsonl, .ndjson (the last four also with .gz or .zst)"
+SEPARATORS = {"csv": ",;\t|", "tsv": "\t,;|"}
+"""Separators that a header line may show; the first one that yields the wanted columns is taken."""
+
+MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+"""Byte order marks and their encodings; Polars knows that of UTF-8."""
 
 PLAIN_TEXT = "txt"
-PLAIN = (
+NO_COLUMNS = (
     "{label} is plain text, which has no columns: leave user, item and text out and pass user_per='line' or "
     "user_per='file', for one user per line or per file (--user-per); a table with this ending needs format= (--format)"
 )
 
 
 def scan_paths(
-    paths: Sequence[str | Path], columns: list[str], format: str | None
+    paths: Sequence[str | Path], columns: list[str], format: str | None, layout: Layout = PLAIN
 ) -> tuple[pl.LazyFrame, str]:
     """The columns of all files in `paths`, each file once, and their label in errors.
 
     A path is a file, a folder (the keys of its `key=value` parts become columns), a glob, or `-` for standard input.
-    Text has no types: columns of CSV and TSV and the keys of a folder's parts are strings.
+    Text has no types: columns of CSV and TSV and the keys of a folder's parts are strings. The separator is the one that
+    yields the columns from the header line, and the encoding is that of the byte order mark, else UTF-8, unless `layout`
+    gives them: nothing is guessed from the rows, where one user could change how all others are read.
     """
     if format is not None and format not in FORMATS:
         raise InvalidArgument(
@@ -46,9 +64,9 @@ def scan_paths(
 
     named = [path for path in paths if str(path) != STANDARD_INPUT]
     files = find_files(named, is_data, f"file with one of the endings {KNOWN_ENDINGS}")
-    frames = [_scan_file(file, columns, format or _format_of(file)) for file in files]
+    frames = [_scan_file(file, columns, format or _format_of(file), layout) for file in files]
     if len(named) < len(paths):
-        frames.append(_scan_standard_input(columns, format))
+        frames.append(_scan_standard_input(columns, format, layout))
     label = str(paths[0]) if len(paths) == 1 else "the files"
     if len(frames) == 1:
         return frames[0], label
@@ -60,7 +78,7 @@ def refuse_plain_text(paths: Sequence[str | Path]) -> None:
     """Say how plain text is read, if a path without columns has its ending."""
     for path in paths:
         if Path(path).suffix.lower() == f".{PLAIN_TEXT}":
-            raise SourceError(PLAIN.format(label=repr(str(path))))
+            raise SourceError(NO_COLUMNS.format(label=repr(str(path))))
 
 
 def _require_one_kind(frames: list[pl.LazyFrame], label: str) -> None:
@@ -81,21 +99,22 @@ def reading(label: str, format: str | None) -> Iterator[None]:
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, UnicodeError):
         kind = f" as {FORMATS[format]}" if format else ""
         raise SourceError(
-            f"{label} could not be read{kind}: it is damaged, truncated, not in UTF-8 or in another format"
+            f"{label} could not be read{kind}: it is damaged, truncated, not in UTF-8 or in another format. "
+            "For text in another encoding pass encoding= (--encoding cp1252)"
         ) from None
 
 
-def _scan_standard_input(columns: list[str], format: str | None) -> pl.LazyFrame:
+def _scan_standard_input(columns: list[str], format: str | None, layout: Layout) -> pl.LazyFrame:
     if format is None:
         raise InvalidArgument(
             f"standard input has no ending; pass its format (--format): one of {', '.join(FORMATS)}"
         )
-    return _select(io.BytesIO(sys.stdin.buffer.read()), columns, format, "standard input")
+    return _select(io.BytesIO(sys.stdin.buffer.read()), columns, format, "standard input", layout)
 
 
 def _ending(path: Path) -> str:
     endings = [ending.lower().lstrip(".") for ending in path.suffixes[-2:]]
-    if endings and endings[-1] == "gz" and endings[0] in COMPRESSIBLE:
+    if endings and endings[-1] in ("gz", "zst") and endings[0] in COMPRESSIBLE:
         return endings[0]
     return endings[-1] if endings else ""
 
@@ -104,7 +123,7 @@ def _format_of(file: Found) -> str:
     ending = _ending(file.path)
     if ending not in FORMATS:
         if ending == PLAIN_TEXT:
-            raise SourceError(PLAIN.format(label=repr(file.label)))
+            raise SourceError(NO_COLUMNS.format(label=repr(file.label)))
         raise SourceError(
             f"the ending of {file.label!r} says no known format; known are {KNOWN_ENDINGS}. "
             "For another ending pass format= (--format)"
@@ -112,7 +131,7 @@ def _format_of(file: Found) -> str:
     return ending
 
 
-def _scan_file(file: Found, columns: list[str], format: str) -> pl.LazyFrame:
+def _scan_file(file: Found, columns: list[str], format: str, layout: Layout) -> pl.LazyFrame:
     try:
         with file.path.open("rb") as opened:
             start = opened.read(4)
@@ -125,18 +144,36 @@ def _scan_file(file: Found, columns: list[str], format: str) -> pl.LazyFrame:
             f"{file.label!r} is not {FORMATS[format]}: it looks like {looks}; if so, pass format= (--format)"
         )
     keys = [part.partition("=")[0] for part in file.keys]
-    return _select(file.path, columns, format, file.label, keys)
+    return _select(file.path, columns, format, file.label, layout, keys)
 
 
 def _select(
-    source: Path | io.BytesIO, columns: list[str], format: str, label: str, keys: Sequence[str] = ()
+    source: Path | io.BytesIO,
+    columns: list[str],
+    format: str,
+    label: str,
+    layout: Layout,
+    keys: Sequence[str] = (),
 ) -> pl.LazyFrame:
     if FORMATS[format] == "JSON lines" and _is_empty(source):
         return pl.LazyFrame(schema=dict.fromkeys(columns, pl.Null))
     with reading(label, format):
-        frame = _scan(source, format, keys)
+        if format in SEPARATORS:
+            frame = _scan_separated(
+                _in_utf8(source, layout.encoding), columns, layout.separator or SEPARATORS[format]
+            )
+        elif format == "xlsx":
+            frame = scan_sheet(source, layout.sheet, label)
+        else:
+            frame = _scan(source, format, keys)
         available = frame.collect_schema().names()
-    require_columns(columns, available, label, schema_names=format == "parquet")
+    require_columns(
+        columns,
+        available,
+        label,
+        schema_names=format == "parquet",
+        hint=SEPARATOR_HINT if format in SEPARATORS else "",
+    )
     # Each file has its own categories; strings are the same in all files.
     return frame.select(columns).with_columns((cs.categorical() | cs.enum()).cast(pl.String))
 
@@ -145,10 +182,24 @@ def _scan(source: Path | io.BytesIO, format: str, keys: Sequence[str]) -> pl.Laz
     if format == "parquet":
         schema = dict.fromkeys(keys, pl.String) or None
         return pl.scan_parquet(source, glob=False, hive_partitioning=bool(keys), hive_schema=schema)
-    if format in ("csv", "tsv"):
-        separator = "," if format == "csv" else "\t"
-        return pl.scan_csv(source, glob=False, separator=separator, infer_schema=False)
     return pl.scan_ndjson(source, infer_schema_length=None)
+
+
+def _scan_separated(source: Path | io.BytesIO, columns: list[str], separators: str) -> pl.LazyFrame:
+    """The file with the first of these separators with which its header line has the columns."""
+    frames = [pl.scan_csv(source, glob=False, separator=each, infer_schema=False) for each in separators]
+    return next((each for each in frames if {*columns} <= {*each.collect_schema().names()}), frames[0])
+
+
+def _in_utf8(source: Path | io.BytesIO, encoding: str | None) -> Path | io.BytesIO:
+    """The file in UTF-8: as it is, or converted in memory if its byte order mark or the caller says otherwise."""
+    if encoding is None:
+        with source.open("rb") if isinstance(source, Path) else io.BytesIO(source.getvalue()[:2]) as opened:
+            encoding = MARKS.get(opened.read(2))
+    if encoding is None or codecs.lookup(encoding).name == "utf-8":
+        return source
+    content = source.read_bytes() if isinstance(source, Path) else source.getvalue()
+    return io.BytesIO(content.decode(encoding).encode())
 
 
 def _is_empty(source: Path | io.BytesIO) -> bool:

@@ -9,6 +9,7 @@ import polars as pl
 
 from dpsu.errors import InvalidArgument, SourceError, UnsupportedType
 from dpsu.sources.columns import require_columns
+from dpsu.sources.databases import scan_stream
 
 USER, ITEM = "user", "item"
 
@@ -22,8 +23,13 @@ def scan_frame(frame: Any, columns: list[str], label: str) -> pl.LazyFrame:
     kind = type(frame).__module__.partition(".")[0]
     if kind in ("pandas", "duckdb", "_duckdb"):
         # These frames convert what they export, so only the needed columns are requested.
-        require_columns(columns, [str(name) for name in frame.columns], label)
+        names = [str(name) for name in frame.columns]
+        if kind == "pandas":
+            _require_no_index(frame, columns, names)
+        require_columns(columns, names, label)
         frame = frame[columns] if kind == "pandas" else frame.select(*columns)
+    if kind != "pandas":
+        return scan_stream(frame, columns, label)
     try:
         converted = pl.DataFrame(frame)
     except ImportError:
@@ -36,6 +42,15 @@ def scan_frame(frame: Any, columns: list[str], label: str) -> pl.LazyFrame:
         ) from None
     require_columns(columns, converted.columns, label)
     return converted.lazy().select(columns)
+
+
+def _require_no_index(frame: Any, columns: list[str], names: list[str]) -> None:
+    """The index of a pandas frame is not among its columns: say what to do."""
+    for column in columns:
+        if column in frame.index.names and column not in names:
+            raise InvalidArgument(
+                f"{column!r} is the index of the frame, not a column: pass frame.reset_index()"
+            )
 
 
 def _culprit(frame: Any, columns: list[str], kind: str) -> str:

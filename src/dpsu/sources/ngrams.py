@@ -17,9 +17,8 @@ from dpsu.sets.csr import Batch, group_by_user
 from dpsu.sets.hash_table import Codes, KeyTable
 from dpsu.sets.keys import LOW_32
 from dpsu.sets.user_sets import Digests, Names, UserSets, digest_order, places
-from dpsu.sources.corpus import Corpus
+from dpsu.sources.corpus import Corpus, Spelling
 from dpsu.sources.pairs import MOST_PAIRS
-from dpsu.sources.tokenize import Bytes, Offsets
 
 Bools = NDArray[np.bool_]
 
@@ -88,7 +87,7 @@ class NgramNames(Names):
         column: str,
         parts: Sequence[Ngrams],
         numbers: NDArray[np.int64],
-        spelling: tuple[Offsets, Bytes],
+        spelling: Spelling,
     ) -> None:
         self._column = column
         self._parts = parts
@@ -106,7 +105,7 @@ class NgramNames(Names):
     def decode(
         self, codes: NDArray[np.integer], beside: Mapping[str, NDArray[Any]] | None = None
     ) -> pl.DataFrame:
-        """The n-grams with these codes, their words joined by a space, sorted; `beside` are additional columns."""
+        """The n-grams with these codes, their words joined, sorted; `beside` are additional columns."""
         wanted = self.numbers[codes]
         names = np.empty(wanted.size, dtype=object)
         base = 0
@@ -118,7 +117,7 @@ class NgramNames(Names):
         return pl.DataFrame([pl.Series(self._column, names, dtype=pl.String), *further]).sort(self._column)
 
 
-def spell(phrases: NDArray[np.uint32], spelling: tuple[Offsets, Bytes]) -> list[str]:
+def spell(phrases: NDArray[np.uint32], spelling: Spelling) -> list[str]:
     """The phrases as strings."""
     offsets, joined = join_words(phrases, *spelling)
     text = joined.tobytes()
@@ -145,7 +144,7 @@ def ngram_sets(corpus: Corpus, parts: Sequence[Ngrams], column: str) -> UserSets
     return UserSets(indptr, items, corpus.user_digests, digests.take(order, axis=0), names, corpus.notes)
 
 
-def _digests(part: Ngrams, corpus: Corpus, spelling: tuple[Offsets, Bytes]) -> Digests:
+def _digests(part: Ngrams, corpus: Corpus, spelling: Spelling) -> Digests:
     """The digests of all n-grams of one size: the digests of their names, as on every engine."""
     if part.size == 1:
         return corpus.vocabulary.digests

@@ -28,9 +28,11 @@ from dpsu.sources.columns import (
     require_types,
     require_values,
 )
+from dpsu.sources.databases import DATABASE, require_no_address, scan_query
 from dpsu.sources.discreet import discreet
 from dpsu.sources.files import reading, refuse_plain_text, scan_paths
 from dpsu.sources.frames import ITEM, USER, scan_collection, scan_frame
+from dpsu.sources.layout import PLAIN, Layout
 from dpsu.sources.values import MOST_UNITS, Bounds, in_units
 
 BATCH_ROWS = 1 << 19
@@ -69,6 +71,7 @@ def read_sets(
     stream: Stream,
     drop_nulls: bool = False,
     format: str | None = None,
+    layout: Layout = PLAIN,
     sums: Mapping[str, Bounds] | None = None,
 ) -> UserSets:
     """The sets of all users in `source`; a pair that occurs twice counts once.
@@ -79,7 +82,9 @@ def read_sets(
     their items are returned as the column "item". CSV and TSV have no types: their values are read as strings, so that
     "007" stays "007", and an empty field is null. For the columns in `sums` every pair gets the total of its rows.
     """
-    frame, label, user_columns, item_columns = scan_source(source, user, item, format, [*(sums or {})])
+    frame, label, user_columns, item_columns = scan_source(
+        source, user, item, format, layout, [*(sums or {})]
+    )
     schema = frame.collect_schema()
     require_types(pl.Schema({name: schema[name] for name in (*user_columns, *item_columns)}), label)
     if drop_nulls:
@@ -135,10 +140,18 @@ def scan_source(
     user: ColumnNames | None,
     item: ColumnNames | None,
     format: str | None,
+    layout: Layout = PLAIN,
     values: list[str] | None = None,
 ) -> tuple[pl.LazyFrame, str, list[str], list[str]]:
     """The needed columns of the source, its label in errors, and the columns of a user and of an item."""
+    if layout.query is not None:
+        layout.require_only_query(format)
+        user_columns, item_columns, columns = _needed(user, item, values)
+        return scan_query(source, layout.query, columns), DATABASE, user_columns, item_columns
+    require_no_address(source)
     paths = _paths(source)
+    if layout != PLAIN and not paths:
+        raise InvalidArgument("encoding=, separator= and sheet= are for files; this source is none")
     if format is not None and not paths:
         raise InvalidArgument("format= is for files and standard input; this source is neither")
     is_frame = hasattr(source, "__arrow_c_stream__") or isinstance(source, pl.LazyFrame)
@@ -157,17 +170,24 @@ def scan_source(
         return scan_collection(source), "the source", [USER], [ITEM]
     if paths and user is None and format is None:
         refuse_plain_text(paths)
+    user_columns, item_columns, columns = _needed(user, item, values)
+    if paths:
+        return *scan_paths(paths, columns, format, layout), user_columns, item_columns
+    label = "the frame"
+    with reading(label, None):
+        return scan_frame(source, columns, label), label, user_columns, item_columns
+
+
+def _needed(
+    user: ColumnNames | None, item: ColumnNames | None, values: list[str] | None
+) -> tuple[list[str], list[str], list[str]]:
+    """The columns of a user and of an item, and all columns that are read."""
     user_columns, item_columns = key_columns(user, "user"), key_columns(item, "item")
     require_apart(user_columns, item_columns)
     both = {*user_columns, *item_columns} & {*(values or [])}
     if both:
         raise InvalidArgument(f"{', '.join(sorted(both))}: a column of the user or the item cannot be summed")
-    columns = list(dict.fromkeys(user_columns + item_columns + (values or [])))
-    if paths:
-        return *scan_paths(paths, columns, format), user_columns, item_columns
-    label = "the frame"
-    with reading(label, None):
-        return scan_frame(source, columns, label), label, user_columns, item_columns
+    return user_columns, item_columns, list(dict.fromkeys(user_columns + item_columns + (values or [])))
 
 
 def _paths(source: Any) -> list[str]:

@@ -5,7 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dpsu.sources.columns import ColumnNames, key_columns
-from dpsu.sources.corpus import TextRule, Tokenizer, UserPer, function_name, text_rule
+from dpsu.sources.corpus import RULES, TextRule, Tokenizer, UserPer, function_name, text_rule
+from dpsu.sources.icu import icu_version
+from dpsu.sources.layout import PLAIN, Layout
 from dpsu.sources.values import Bounds
 
 FORMS = {"line": "lines", "file": "files"}
@@ -26,6 +28,7 @@ class Source:
     text: TextRule | None = None
     drop_nulls: bool = False
     format: str | None = None
+    layout: Layout = PLAIN
     sums: Mapping[str, Bounds] = field(default_factory=dict)
 
     @classmethod
@@ -41,10 +44,15 @@ class Source:
         user_per: UserPer | None = None,
         drop_nulls: bool = False,
         format: str | None = None,
+        encoding: str | None = None,
+        separator: str | None = None,
+        sheet: str | None = None,
+        query: str | None = None,
     ) -> "Source":
         """The source for the keyword arguments of a public function."""
         rule = text_rule(text, item=item, ngrams=ngrams, tokenizer=tokenizer, user_per=user_per)
-        return cls(data, user, item, rule, drop_nulls, format)
+        layout = Layout(encoding, separator, sheet, query)
+        return cls(data, user, item, rule, drop_nulls, format, layout)
 
     def __repr__(self) -> str:
         return "Source(<private>)"
@@ -83,5 +91,6 @@ def _tokenizer_name(tokenizer: Tokenizer) -> dict[str, str]:
     """The description of a tokenizer in the statement: a rule, a regular expression, or a function of the caller."""
     if callable(tokenizer):
         return {"kind": "function", "name": function_name(tokenizer)}
-    kind = "rule" if tokenizer in ("words", "whitespace") else "pattern"
-    return {"kind": kind, "name": tokenizer}
+    if tokenizer == "icu":
+        return {"kind": "rule", "name": tokenizer, "version": icu_version()}
+    return {"kind": "rule" if tokenizer in RULES else "pattern", "name": tokenizer}

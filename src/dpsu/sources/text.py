@@ -6,6 +6,7 @@ from dpsu.randomness.stream import Stream
 from dpsu.sets.user_sets import UserSets
 from dpsu.sources.columns import ColumnNames
 from dpsu.sources.corpus import TextRule, read_corpus
+from dpsu.sources.layout import PLAIN, Layout
 from dpsu.sources.ngrams import longer, ngram_sets, unigrams
 
 
@@ -17,9 +18,12 @@ def read_text(
     stream: Stream,
     drop_nulls: bool = False,
     format: str | None = None,
+    layout: Layout = PLAIN,
 ) -> UserSets:
     """The sets of all users' n-grams in a text source."""
-    corpus = read_corpus(source, rule, user=user, stream=stream, drop_nulls=drop_nulls, format=format)
+    corpus = read_corpus(
+        source, rule, user=user, stream=stream, drop_nulls=drop_nulls, format=format, layout=layout
+    )
     parts = [unigrams(corpus)]
     while parts[-1].size < rule.sizes[-1]:
         parts.append(longer(corpus, parts[-1]))

@@ -13,7 +13,7 @@ OF_COUNTS, MEASURED, TAKEN = (
     ("epsilon", "delta"),
 )
 OF_SUM, OF_OTHERS, OF_OTHER_SUM = (
-    ("column", "low", "high", "share", "sigma"),
+    ("column", "low", "high", "max_items", "share", "sigma"),
     ("share", "sigma", "sums"),
     ("column", "sigma"),
 )
@@ -23,8 +23,9 @@ MOST_COLUMNS, LARGEST = 16, 1e15
 def counts_shift(told: Fields, bounds: Sequence[int]) -> Interval:
     """The shift of all that is measured. `bounds` are the most items of a user in each table that is counted.
 
-    One user changes counts by a vector of ℓ2-norm sqrt(max_items) at most, and possibly the number of users by 1. Every sum
-    changes by at most its largest value times that, every number of others by its largest value.
+    One user changes counts by a vector of ℓ2-norm sqrt(max_items) at most, and possibly the number of users by 1. All sums
+    of a column change by a vector of ℓ2-norm sqrt(max_items) of these sums times the largest value, every number of others
+    by its largest value.
     """
     only(told, OF_COUNTS, "counts", optional=(*TAKEN, *MEASURED))
     cut = whole(told.get("max_items", max(bounds)), max(bounds))
@@ -36,10 +37,10 @@ def counts_shift(told: Fields, bounds: Sequence[int]) -> Interval:
         raise ValueError(f"the share {told['share']!r} of counts does not lie between 0 and 1")
     if ("sums" in told or "others" in told) and len(bounds) > 1:
         raise ValueError("levels have counts and neither sums nor others")
-    sums = _sums(told)
-    parts = [(exact(cut) * (largest / sigma) ** 2, part) for largest, sigma, part in sums.values()]
+    sums = _sums(told, max(bounds))
+    parts = [(exact(most) * (largest / sigma) ** 2, part) for largest, most, sigma, part in sums.values()]
     if "others" in told:
-        parts += _others(told["others"], {name: largest for name, (largest, _, _) in sums.items()})
+        parts += _others(told["others"], {name: largest for name, (largest, *_) in sums.items()})
     counts = exact(told["squared_sensitivity"]) / positive(told["sigma"]) ** 2
     squared = counts + sum_of([shift for shift, _ in parts])
     left = share - sum_of([part for _, part in parts])
@@ -51,8 +52,8 @@ def counts_shift(told: Fields, bounds: Sequence[int]) -> Interval:
     return iv.sqrt(squared)
 
 
-def _sums(told: Fields) -> dict[str, tuple[Interval, Interval, Interval]]:
-    """The largest value, the noise and the share of every sum, by column."""
+def _sums(told: Fields, most: int) -> dict[str, tuple[Interval, int, Interval, Interval]]:
+    """The largest value, the items that count in full, the noise and the share of every sum, by column."""
     found = {}
     for each in listed(told["sums"], "sums", MOST_COLUMNS) if "sums" in told else []:
         only(each, OF_SUM, "a sum")
@@ -65,7 +66,8 @@ def _sums(told: Fields) -> dict[str, tuple[Interval, Interval, Interval]]:
         if not isinstance(each["column"], str) or each["column"] in found:
             raise ValueError("a sum has no column of its own")
         largest = exact(max(abs(bound) for bound in bounds))
-        found[each["column"]] = largest, positive(each["sigma"]), positive(each["share"])
+        cut = whole(each["max_items"], most)
+        found[each["column"]] = largest, cut, positive(each["sigma"]), positive(each["share"])
     return found
 
 

@@ -27,7 +27,10 @@ PINNED = ("schema", "digest", "unit", "noise_source", "not_covered", "void")
 
 MOST_WORDS = 16
 LONGEST = 2000
-RULES = ("words", "whitespace")
+RULES = ("words", "whitespace", "chars")
+ICU = "icu"
+"""The rule that depends on the version of a library, which the statement has."""
+
 LISTS = {
     "public_items": "sha256",
     "exclude": "salted_sha256",
@@ -179,7 +182,13 @@ def _are_columns(names: Any) -> bool:
 
 
 def _is_tokenizer(tokenizer: Any) -> bool:
-    told = only(tokenizer, ("kind", "name"), "the tokenizer")
+    icu = isinstance(tokenizer, Mapping) and (tokenizer.get("kind"), tokenizer.get("name")) == ("rule", ICU)
+    told = only(tokenizer, ("kind", "name", *(["version"] if icu else [])), "the tokenizer")
+    if icu:
+        version = told["version"]
+        return (
+            isinstance(version, str) and re.fullmatch(r"[0-9]{1,4}(\.[0-9]{1,4}){0,3}", version) is not None
+        )
     if not isinstance(told["name"], str):
         return False
     return told["name"] in RULES if told["kind"] == "rule" else told["kind"] in ("pattern", "function")

@@ -59,6 +59,11 @@ class Verification:
         """Whether the promise of the statement follows."""
         return all(check.ok for check in self.checks)
 
+    def _repr_html_(self) -> str:
+        from dpsu.report.notebook import verification_html
+
+        return verification_html(self)
+
     def __str__(self) -> str:
         lines = [f"{'ok  ' if check.ok else 'FAIL'}  {check.name}: {check.found}" for check in self.checks]
         lines += [f"assumed: {assumption}" for assumption in self.assumed]

@@ -31,6 +31,7 @@ from dpsu.errors import InvalidArgument, TooLarge
 from dpsu.randomness.stream import Stream
 from dpsu.sets.user_sets import Digests
 from dpsu.sources.columns import key_columns, require_apart, require_columns
+from dpsu.sources.layout import PLAIN
 from dpsu.sources.pairs import read_sets
 from dpsu.sources.text import read_text
 
@@ -106,6 +107,8 @@ class SparkEngine:
     def read(self, source: "Source", stream: Stream) -> Sets:
         """The sets of all users in a Spark frame, divided into parts by a keyed hash of the user."""
         words, frame, schema_names = source.text, source.data, True
+        if source.layout != PLAIN:
+            raise InvalidArgument("encoding=, separator=, sheet= and query= are for the local engine.")
         if not is_spark_frame(frame):
             frame, schema_names = scan_files(self._session, frame, source.format)
         if words is not None and words.column is None:

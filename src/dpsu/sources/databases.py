@@ -1,0 +1,108 @@
+"""Databases as sources: the result of a query, read batch by batch as Arrow.
+
+An address has a password. No error shows the address, the query or a message of the database, which may quote data.
+"""
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from importlib import import_module
+from typing import Any
+
+import polars as pl
+from nanoarrow import c_array_stream
+from polars import selectors as cs
+from polars.io.plugins import register_io_source
+
+from dpsu.errors import InvalidArgument, SourceError
+from dpsu.sources.columns import require_columns
+
+DATABASE = "the result of the query"
+
+DRIVERS = {
+    "postgresql": ("adbc_driver_postgresql.dbapi", "dpsu[postgresql]"),
+    "postgres": ("adbc_driver_postgresql.dbapi", "dpsu[postgresql]"),
+    "sqlite": ("adbc_driver_sqlite.dbapi", "dpsu[sqlite]"),
+}
+"""Kinds of addresses, each with its driver and the extra that installs it."""
+
+
+def require_no_address(source: Any) -> None:
+    """Refuse the address of a database without a query, before it is taken for a path and quoted."""
+    if isinstance(source, str) and source.partition("://")[0] in DRIVERS and "://" in source:
+        raise InvalidArgument("a database needs a query: pass query='select …' (--query)")
+
+
+def scan_query(source: Any, query: str, columns: list[str]) -> pl.LazyFrame:
+    """The columns of the result of a query; `source` is an address, or a connection of ADBC or DuckDB."""
+    with ExitStack() as opened:
+        try:
+            stream = _run(_connection(source, opened), query, opened)
+        except InvalidArgument:
+            raise
+        except Exception as error:
+            failed = _kind_of(error)
+        else:
+            return scan_stream(stream, columns, DATABASE, opened)
+    raise SourceError(f"the database refused the connection or the query: {failed}")
+
+
+def _connection(source: Any, opened: ExitStack) -> Any:
+    if not isinstance(source, str):
+        return source
+    kind, apart, rest = source.partition("://")
+    if not apart or kind not in DRIVERS:
+        raise InvalidArgument(
+            f"query= needs the address of a database ({', '.join(f'{name}://…' for name in DRIVERS)}) or a "
+            "connection of ADBC or DuckDB"
+        )
+    module, extra = DRIVERS[kind]
+    try:
+        driver = import_module(module)
+    except ImportError:
+        raise InvalidArgument(f"this database needs a driver: pip install '{extra}'.") from None
+    return opened.enter_context(driver.connect(rest if kind == "sqlite" else source))
+
+
+def _run(connection: Any, query: str, opened: ExitStack) -> Any:
+    """The result of the query, as an object with the Arrow stream interface."""
+    if type(connection).__module__.partition(".")[0] in ("duckdb", "_duckdb"):
+        return connection.sql(query)
+    if not hasattr(connection, "cursor"):
+        raise InvalidArgument("query= needs the address of a database, or a connection of ADBC or DuckDB")
+    cursor = connection.cursor()
+    if not hasattr(cursor, "fetch_record_batch"):
+        raise InvalidArgument("this connection does not speak Arrow; use an ADBC driver or DuckDB")
+    opened.enter_context(cursor).execute(query)
+    return cursor.fetch_record_batch()
+
+
+def _kind_of(error: Exception) -> str:
+    """The type of an error and its SQLSTATE, which is a fixed code."""
+    state = getattr(error, "sqlstate", None)
+    known = isinstance(state, str) and len(state) == 5 and state.isalnum()
+    return f"{type(error).__name__}{f' (SQLSTATE {state})' if known else ''}"
+
+
+def scan_stream(stream: Any, columns: list[str], label: str, used: ExitStack | None = None) -> pl.LazyFrame:
+    """The columns of an Arrow stream, which is read once, batch by batch; what is `used` is closed after the last one."""
+    opened = c_array_stream(stream)
+    schema = pl.Schema(opened.get_schema())
+    require_columns(columns, schema.names(), label)
+    categories = cs.categorical() | cs.enum()
+    until_end = used.pop_all() if used else ExitStack()
+
+    def batches(
+        with_columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, batch_size: int | None
+    ) -> Iterator[pl.DataFrame]:
+        with until_end:
+            for array in opened:
+                # Each batch has its own categories; strings are the same in all batches.
+                batch = (
+                    pl.DataFrame(array)
+                    .select(with_columns or columns)
+                    .with_columns(categories.cast(pl.String))
+                )
+                yield batch if predicate is None else batch.filter(predicate)
+
+    plain = pl.DataFrame(schema=schema).select(columns).with_columns(categories.cast(pl.String)).schema
+    return register_io_source(batches, schema=plain)

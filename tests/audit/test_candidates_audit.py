@@ -1,0 +1,64 @@
+"""Candidates under attack: x's items listed, unlisted and mixed; every shortcut that the proof forbids is caught.
+
+The simulation equals the product (tests/algorithms/test_candidates.py).
+"""
+
+from functools import lru_cache
+
+import polars as pl
+import pytest
+from attack import EPSILON
+from listed_play import NEVER_EARLY, WITHOUT_NOISE, attack
+
+from dpsu.algorithms.candidates import CandidateList, WithCandidates
+from dpsu.algorithms.focused import FocusedGaussian
+from dpsu.algorithms.request import Request
+
+RUNS = 100_000
+
+# The other users as (set, number of users), the set of x, the list, and the number of items.
+CASES = {
+    "listed, with others": ([((0,), 2)], (0,), (0,), 1),
+    "listed, alone": ([], (0,), (0,), 1),
+    "one of two listed alone": ([((1,), 3)], (0, 1), (0, 1), 2),
+    "unlisted, with others": ([((0,), 3)], (0,), (1,), 2),
+    "unlisted, alone": ([((0,), 3)], (1,), (0,), 2),
+    "listed and unlisted": ([((0, 1), 4)], (0, 1), (0,), 2),
+    "tips others from unlisted to listed": ([((0, 1), 6)], (0,), (1,), 2),
+    "tips others between three": ([((0, 1, 2), 5)], (0,), (0, 1), 3),
+}
+
+
+@lru_cache
+def calibrated(count, delta, discover=True):
+    listed = CandidateList(count, "00" * 32, pl.DataFrame())
+    return WithCandidates(FocusedGaussian(), listed, 0.2, discover).calibrate(Request(EPSILON, delta, 3))
+
+
+def found(case, delta, discover=True, **how):
+    groups, own, listed, count = CASES[case]
+    return attack(calibrated(len(listed), delta, discover), groups, own, listed, count, RUNS, **how)
+
+
+@pytest.mark.parametrize("delta", [0.1, 0.03])
+@pytest.mark.parametrize("case", CASES)
+def test_a_user_stays_hidden(case, delta):
+    assert found(case, delta) <= EPSILON
+
+
+@pytest.mark.parametrize("delta", [0.1, 0.03])
+@pytest.mark.parametrize("case", list(CASES)[:3])
+def test_a_user_stays_hidden_if_only_listed_items_come_out(case, delta):
+    assert found(case, delta, discover=False) <= EPSILON
+
+
+@pytest.mark.parametrize("delta", [0.1, 0.03])
+@pytest.mark.parametrize("discover", [True, False])
+def test_too_little_noise_is_caught(delta, discover):
+    assert found("listed, alone", delta, discover, noise=0.6) > EPSILON
+
+
+@pytest.mark.parametrize("delta", [0.1, 0.03])
+@pytest.mark.parametrize("shortcut", [WITHOUT_NOISE, NEVER_EARLY])
+def test_another_law_for_listed_items_that_nobody_holds_is_caught(shortcut, delta):
+    assert found("listed, alone", delta, unheld=shortcut) > 4 * EPSILON

@@ -1,0 +1,154 @@
+"""Files as people have them: German Excel, UTF-16, workbooks; and SQLite and DuckDB."""
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import zstandard
+from leaks import SECRET, told
+
+import dpsu
+from dpsu.errors import ColumnNotFound, InvalidArgument, SourceError
+from dpsu.randomness.stream import Stream
+from dpsu.sources.layout import Layout
+from dpsu.sources.pairs import read_sets
+
+STREAM = Stream(bytes(range(32)), seeded=True)
+ROWS = [("Jörg", "Käse", "1,50"), ("Anna", "Brot", "2,00"), ("Jörg", "Brot", "2,00")]
+
+
+def german(separator: str = ";") -> str:
+    return "\r\n".join(map(separator.join, [("Kunde", "Ware", "Preis"), *ROWS])) + "\r\n"
+
+
+def items(source: Any, item: str = "Ware", **layout: Any) -> list[str]:
+    format = layout.pop("format", None)
+    sets = read_sets(source, user="Kunde", item=item, stream=STREAM, format=format, layout=Layout(**layout))
+    assert sets.n_users == 2
+    return sorted(sets.names.decode(range(sets.n_items)).to_series().to_list())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("content", "layout"),
+    [
+        (german().encode("utf-8-sig"), {}),
+        (german("\t").encode("utf-16"), {}),
+        (german("\t").encode(), {}),
+        (german("|").encode("utf-16-be").join([b"\xfe\xff", b""]), {}),
+        (german().encode("cp1252"), {"encoding": "cp1252"}),
+        (german(":").encode(), {"separator": ":"}),
+    ],
+    ids=["semicolons", "utf-16", "tabs", "utf-16-be", "cp1252", "colons"],
+)
+def test_german_excel(content: bytes, layout: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes(content)
+    assert items(tmp_path / "a.csv", **layout) == ["Brot", "Käse"]
+    assert items(tmp_path / "a.csv", "Preis", **layout) == ["1,50", "2,00"]
+
+
+def test_errors_suggest_the_option_and_quote_nothing(tmp_path: Path) -> None:
+    (tmp_path / "latin.csv").write_bytes(german().replace("Brot", SECRET).encode("cp1252"))
+    with pytest.raises(SourceError, match="--encoding cp1252") as caught:
+        items(tmp_path / "latin.csv")
+    assert SECRET not in told(caught.value)
+    (tmp_path / "colons.csv").write_text(german(":"))
+    with pytest.raises(ColumnNotFound, match="--separator"):
+        items(tmp_path / "colons.csv")
+    with pytest.raises(InvalidArgument, match="encoding"):
+        Layout(encoding="klingon")
+
+
+def test_the_rows_do_not_change_the_separator(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("Kunde,Ware\n1,a;b;c;d\n2,x\n")
+    assert items(tmp_path / "a.csv") == ["a;b;c;d", "x"]
+
+
+def test_compressed_files(tmp_path: Path) -> None:
+    (tmp_path / "a.csv.zst").write_bytes(zstandard.compress(german().encode()))
+    assert items(tmp_path / "a.csv.zst") == ["Brot", "Käse"]
+    lines = pl.DataFrame(ROWS, schema=["Kunde", "Ware", "Preis"], orient="row").write_ndjson()
+    (tmp_path / "a.jsonl.zst").write_bytes(zstandard.compress(lines.encode()))
+    assert items(tmp_path / "a.jsonl.zst") == ["Brot", "Käse"]
+
+
+def test_workbooks_in_and_out(tmp_path: Path) -> None:
+    fastexcel = pytest.importorskip("fastexcel")
+    texts = ["007", "=1+1", "http://x.org", "Käse"]
+    release = dpsu.release(dict.fromkeys(range(500), texts), epsilon=1, delta=1e-6, counts=True)
+    release.save(tmp_path / "out.xlsx")
+    sheet = fastexcel.read_excel(tmp_path / "out.xlsx").load_sheet("items").to_polars()
+    assert sheet["item"].to_list() == sorted(texts)
+    assert sheet["holders"].to_list() == release.to_polars()["holders"].to_list()
+    assert b"<f>" not in b"".join(unpacked(tmp_path / "out.xlsx"))
+    pairs = read_sets(tmp_path / "out.xlsx", user="holders", item="item", stream=STREAM)
+    assert sorted(pairs.names.decode(range(4)).to_series()) == sorted(texts)  # type: ignore[arg-type]
+
+
+def unpacked(path: Path) -> list[bytes]:
+    import zipfile
+
+    with zipfile.ZipFile(path) as book:
+        return [book.read(name) for name in book.namelist()]
+
+
+def test_sheets_by_name(tmp_path: Path) -> None:
+    xlsxwriter = pytest.importorskip("xlsxwriter")
+    with xlsxwriter.Workbook(tmp_path / "a.xlsx") as book:
+        for name in ("leer", "Daten"):
+            sheet = book.add_worksheet(name)
+            for row, cells in enumerate([("Kunde", "Ware", "Preis"), *ROWS]):
+                sheet.write_row(row, 0, cells)
+    assert items(tmp_path / "a.xlsx", sheet="Daten") == ["Brot", "Käse"]
+    for wrong in (None, "Datei"):
+        with pytest.raises(InvalidArgument, match="sheet"):
+            items(tmp_path / "a.xlsx", sheet=wrong)
+
+
+def test_csv_for_excel_has_no_formulas_and_is_read_back(tmp_path: Path) -> None:
+    release = dpsu.release({n: ["=1+1", "Käse", "007"] for n in range(500)}, epsilon=1, delta=1e-6)
+    release.save(tmp_path / "out.csv", excel=True)
+    assert (tmp_path / "out.csv").read_bytes().decode("utf-16") == "item\n007\n'=1+1\nKäse\n"
+    with pytest.raises(InvalidArgument, match="csv"):
+        release.save(tmp_path / "out.parquet", excel=True)
+
+
+def test_sqlite_and_duckdb(tmp_path: Path) -> None:
+    adbc = pytest.importorskip("adbc_driver_sqlite.dbapi")
+    path = str(tmp_path / "a.db")
+    with adbc.connect(path) as connection:
+        with connection.cursor() as cursor:
+            cursor.adbc_ingest(
+                "t", pa.table({"Kunde": [row[0] for row in ROWS], "Ware": [row[1] for row in ROWS]})
+            )
+        connection.commit()
+        assert items(connection, query="select * from t") == ["Brot", "Käse"]
+    assert items(f"sqlite://{path}", query="select Kunde, Ware from t") == ["Brot", "Käse"]
+    with duckdb.connect() as connection:
+        connection.register(
+            "t", pl.DataFrame(ROWS, schema=["Kunde", "Ware", "Preis"], orient="row").to_arrow()
+        )
+        assert items(connection, query="select * from t") == ["Brot", "Käse"]
+
+
+def test_an_address_needs_a_query_and_is_not_quoted() -> None:
+    for query in (None, "select 1"):
+        with pytest.raises(dpsu.DpsuError) as caught:
+            read_sets(
+                f"postgresql://me:{SECRET}@nowhere.invalid/x",
+                user="a",
+                item="b",
+                stream=STREAM,
+                layout=Layout(query=query),
+            )
+        assert SECRET not in told(caught.value)
+
+
+def test_a_pandas_index_is_no_column() -> None:
+    frame = pd.DataFrame({"Kunde": ["a", "b"], "Ware": ["x", "y"]}).set_index("Kunde")
+    with pytest.raises(InvalidArgument, match="reset_index"):
+        items(frame)
+    assert items(frame.reset_index()) == ["x", "y"]
