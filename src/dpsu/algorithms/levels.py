@@ -122,7 +122,8 @@ class LevelsJob(Job):
         # Every level has its own key, so no noise is used twice.
         items = focused.select(engine, lists.leave_out(engine, sets, stream), open_stream())
         shown = lists.with_public(engine, sets, items, stream)
-        made = lists.names(engine, sets, items, self._counting_of(level), stream)
+        counting = self._counting_of(level)
+        made = lists.names(engine, sets, items, counting and counting.beside(focused), stream)
         codes = _numbers(sets)[np.flatnonzero(shown["released"])]
         thresholds = {**focused.parameters(), "delta_new": focused.delta_new}
         return Found(codes, made.names, thresholds, made.notes)
