@@ -55,7 +55,7 @@ class Chosen:
     """What a mechanism selected: the names of the released items, and the statement's fields that its private steps fixed.
 
     `users` is the noisy number of users and `others` what is said of all other items, where they were asked for. `notes`
-    are for the curator.
+    are for the curator. `seen` are notes on the user columns, if the job itself has read the data.
     """
 
     names: Any
@@ -63,6 +63,7 @@ class Chosen:
     users: int | None = None
     others: dict[str, float] | None = None
     notes: tuple[str, ...] = ()
+    seen: tuple[str, ...] = ()
 
 
 class Job(ABC):

@@ -23,7 +23,7 @@ from dpsu.algorithms.share import focused_within, noise_for, whole_budget
 from dpsu.engines.contract import Engine
 from dpsu.errors import InvalidArgument
 from dpsu.privacy.budget import Budget
-from dpsu.randomness.stream import Stream, open_stream
+from dpsu.randomness.stream import Stream
 from dpsu.sets.user_sets import UserSets
 from dpsu.sources.corpus import MOST_WORDS, Corpus
 from dpsu.sources.ngrams import NgramNames, Ngrams, longer, ngram_sets, spell, unigrams
@@ -119,8 +119,7 @@ class LevelsJob(Job):
         if level.size > 1 and level.method == "dpne":
             return self._known_level(level, corpus, sets, part, before, engine, stream)
         focused = level.focused()
-        # Every level has its own key, so no noise is used twice.
-        items = focused.select(engine, lists.leave_out(engine, sets, stream), open_stream())
+        items = focused.select(engine, lists.leave_out(engine, sets, stream), stream.step(level.size))
         shown = lists.with_public(engine, sets, items, stream)
         counting = self._counting_of(level)
         made = lists.names(engine, sets, items, counting and counting.beside(focused), stream)
@@ -139,7 +138,7 @@ class LevelsJob(Job):
         stream: Stream,
     ) -> "Found":
         """What a level over a known domain releases: held n-grams, and some that nobody holds."""
-        domain, own = Joins(before), open_stream()
+        domain, own = Joins(before), stream.step(level.size)
         known = level.known(len(before), len(domain))
         items = known.select(engine, sets, own)
         drawn = part.add(domain.words(known.absent(len(domain), own)))

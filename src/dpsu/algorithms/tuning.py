@@ -26,7 +26,7 @@ from dpsu.errors import InvalidArgument, NotPrivate
 from dpsu.hints import did_you_mean, moved_option
 from dpsu.privacy.budget import Budget
 from dpsu.privacy.selection import delta_of_best, new_item_runs
-from dpsu.randomness.stream import Purpose, Stream, open_stream
+from dpsu.randomness.stream import Purpose, Stream
 from dpsu.sets.split import split_users
 
 Method = Literal["part", "selection"]
@@ -174,12 +174,12 @@ class TuneOnPart(TuneJob):
         scores = []
         for place, trial in enumerate(self.trials, 1):
             tell(f"setting {place} of {len(self.trials)}")
-            scores.append(int(trial.select(engine, tried_on, open_stream())["released"].sum()))
+            scores.append(int(trial.select(engine, tried_on, stream.step(place))["released"].sum()))
         best = int(np.argmax(scores))
         chosen = self.candidates[best]
         mechanism, counting = chosen.counted_at(self.request.epsilon, self.request.delta, self._counts)
         tell("releasing")
-        items = mechanism.select(engine, lists.leave_out(engine, others, stream), open_stream())
+        items = mechanism.select(engine, lists.leave_out(engine, others, stream), stream.step(0))
         found = lists.names(engine, others, items, counting and counting.beside(mechanism), stream)
         self.scores = scores
         made = promise_of(chosen.algorithm, mechanism, counting)
@@ -201,8 +201,9 @@ class TuneBySelection(TuneJob):
         tell("trying settings")
         tried_on = lists.leave_out(engine, sets, stream)
         best: tuple[int, int, Any] = (-1, 0, None)
-        for place in draw_places(open_stream(), len(self.trials), self._tries):
-            items = self.trials[place].select(engine, tried_on, open_stream())
+        places = draw_places(stream.step(0), len(self.trials), self._tries)
+        for number, place in enumerate(places, 1):
+            items = self.trials[place].select(engine, tried_on, stream.step(number))
             best = max(best, (int(items["released"].sum()), place, items), key=lambda run: run[0])
         _, place, items = best
         names, story = lists.names(engine, sets, items, None, stream).names, {"mean_tries": self._tries}

@@ -61,6 +61,7 @@ def release(
     period: str | None = None,
     unsafe: bool = False,
     engine: Literal["local", "spark"] | None = None,
+    spark_mode: Literal["task", "exchange"] | None = None,
     progress: Progress = None,
 ) -> Release:
     """Release the items that many users share, (epsilon, delta)-differentially private for every user.
@@ -93,6 +94,9 @@ def release(
     `period` names the period that the data is from, such as "2026-01", and makes the promise one about a user's data in
     that period alone: a ledger adds up period by period (docs/series.md). `dpsu.Series` protects all periods together.
 
+    `engine="spark"` runs on Spark, as every Spark frame does: small data in one task, large data in exchanges.
+    `spark_mode` forces one of them (docs/cluster.md).
+
     >>> import dpsu
     >>> baskets = {f"user {n}": ["bread", "milk", f"secret {n}"] for n in range(1000)}
     >>> dpsu.release(baskets, epsilon=1, delta=1e-6).items
@@ -113,7 +117,7 @@ def release(
         sheet=sheet,
         query=query,
     )
-    where = engine_for(source, engine)
+    where = engine_for(source, engine, spark_mode)
     chosen = find_private(algorithm, unsafe).for_engine(where.parts)
     chosen, notes = add_candidates(chosen, candidates, false_share, discover, described.text)
     counting = counting_terms(counts, sums, others)
@@ -125,10 +129,6 @@ def release(
         described = replace(described, sums=counting.sums)
     lists = read_lists(public_items, exclude, described.text)
     lists = replace(lists, notes=lists.notes + notes)
-    if (lists or counting or candidates is not None) and where.name != "local":
-        raise InvalidArgument(
-            "public_items, exclude, candidates, counts, sums and others are for the local engine."
-        )
     request = Request(epsilon, delta, max_items, calibration)
     job = SingleJob(chosen, request, counting)
     return run(job, described, where, Terms(ledger, lists, title, note, check_user, progress, period))

@@ -13,6 +13,7 @@ from dpsu.randomness.stream import Stream
 if TYPE_CHECKING:
     import polars as pl
 
+    from dpsu.algorithms.job import Job
     from dpsu.sets.user_sets import Digests
     from dpsu.sources.source import Source
 
@@ -82,6 +83,9 @@ class Engine(Protocol):
 
     def __exit__(self, *error: object) -> None:
         """Drop everything that is kept."""
+
+    def place(self, job: "Job") -> "Job":
+        """The job as this engine runs it: itself, or one that runs it elsewhere."""
 
     def read(self, source: "Source", stream: Stream) -> Any:
         """The sets of all users; if the source has a text rule, it makes the items."""

@@ -25,6 +25,7 @@ from dpsu.sources.pairs import read_sets
 from dpsu.sources.text import read_text
 
 if TYPE_CHECKING:
+    from dpsu.algorithms.job import Job
     from dpsu.sources.source import Source
 
 MOST_THREADS = 256
@@ -78,6 +79,10 @@ class LocalEngine:
     def __exit__(self, *error: object) -> None:
         """Stop the threads."""
         self._pool.shutdown()
+
+    def place(self, job: "Job") -> "Job":
+        """The job itself."""
+        return job
 
     def read(self, source: "Source", stream: Stream) -> UserSets:
         """The sets of all users in files, frames, collections or text."""

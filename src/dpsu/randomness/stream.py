@@ -78,6 +78,13 @@ class Stream:
         info = b"".join(part if isinstance(part, bytes) else part.to_bytes(8, "little") for part in address)
         return HKDFExpand(SHA256(), size, info).derive(self.key)
 
+    def step(self, number: int) -> "Stream":
+        """The stream of one of several mechanisms in a release, such as a level or a trial: no noise is used twice.
+
+        It depends on this stream and the number alone, so a run that is repeated on another machine draws the same.
+        """
+        return Stream(self.derived(32, b"step", number), self.seeded)
+
     @property
     def digest_key(self) -> bytes:
         """The key under which this release digests its users and items."""

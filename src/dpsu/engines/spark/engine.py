@@ -37,6 +37,7 @@ from dpsu.sources.text import read_text
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from dpsu.algorithms.job import Job
     from dpsu.sources.source import Source
 
 LETTERS = "place long, sender long, payload binary"
@@ -84,11 +85,19 @@ class SparkEngine:
     parts = 8
     """The number of parts of a policy: public, independent of the data and the cluster."""
 
-    def __init__(self, source: Any) -> None:
+    def __init__(self, source: Any, mode: Any = None) -> None:
+        from dpsu.engines.spark.jobs import MODES
+
+        if mode not in (None, *MODES):
+            raise InvalidArgument(f"there is no spark_mode {mode!r}; there are {', '.join(MODES)}.")
+        self._mode = mode
         self._session = session_for(source)
         self._persisted: list[DataFrame] = []
         self._checkpoints: list[DataFrame] = []
-        self._partitions = int(self._session.conf.get("spark.sql.shuffle.partitions") or MOST_SHARDS)
+        partitions = self._session.conf.get("spark.sql.shuffle.partitions") or ""
+        self._partitions = (
+            int(partitions) if partitions.isdigit() else MOST_SHARDS
+        )  # some platforms say "auto"
         self._shards = 1
 
     def __enter__(self) -> "SparkEngine":
@@ -102,8 +111,19 @@ class SparkEngine:
         for table in self._checkpoints:
             drop_checkpoint(table)
 
-    def read(self, source: "Source", stream: Stream) -> Sets:
-        """The sets of all users in a Spark frame, divided into parts by a keyed hash of the user."""
+    @property
+    def session(self) -> Any:
+        """The Spark session."""
+        return self._session
+
+    def place(self, job: "Job") -> "Job":
+        """The job on Spark, in one task or with the methods of this engine."""
+        from dpsu.engines.spark.jobs import SparkJob
+
+        return SparkJob(job, self._mode)
+
+    def rows_of(self, source: "Source") -> "DataFrame":
+        """The needed columns of the source as a Spark frame."""
         words, frame, schema_names = source.text, source.data, True
         if source.layout != PLAIN:
             raise InvalidArgument("encoding=, separator=, sheet= and query= are for the local engine.")
@@ -114,11 +134,20 @@ class SparkEngine:
         users = key_columns(source.user, "user")
         items = [words.column] if words and words.column else key_columns(source.item, "item")
         require_apart(users, items)
-        columns = list(dict.fromkeys(users + items))
+        columns = list(dict.fromkeys([*users, *items, *source.sums]))
         require_columns(columns, frame.columns, LABEL, schema_names=schema_names)
         rows = frame.select(*map(named, columns))
-        rows = rows.dropna() if source.drop_nulls else rows
+        return rows.dropna() if source.drop_nulls else rows
 
+    def empty(self, rows: "DataFrame") -> pl.DataFrame:
+        """No rows with these columns, on the driver."""
+        return workers.as_frame(self._session.createDataFrame([], rows.schema).toArrow())
+
+    def read(self, source: "Source", stream: Stream) -> Sets:
+        """The sets of all users in a Spark frame, divided into parts by a keyed hash of the user."""
+        rows, words = self.rows_of(source), source.text
+        users = key_columns(source.user, "user")
+        items = [words.column] if words and words.column else key_columns(source.item, "item")
         with translated():
             per_part = TEXTS_PER_PART if words else ROWS_PER_PART
             n_parts = self.parts * (1 + rows.count() // (self.parts * per_part))
@@ -227,7 +256,8 @@ class SparkEngine:
         parts = sets.parts.select("place", "names").groupBy("place")
         decode = workers.on_groups(workers.decode)
         told = parts.cogroup(self._grouped(mail)).applyInArrow(decode, sets.item)
-        return checkpoint(self._spread(told, *map(named, told.columns)).distinct())
+        # As many partitions as a release from one task has: their number says nothing of the rows.
+        return checkpoint(told.distinct().repartition(self.parts, *map(named, told.columns)))
 
     def _added_up(self, items: Items, step: Step | None = None) -> "DataFrame":
         """The shards after adding the weights that were sent to them."""
