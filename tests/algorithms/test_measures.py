@@ -267,3 +267,31 @@ def test_notes_of_tuning_and_levels_reach_the_curator(made):
     with pytest.warns(dpsu.CuratorNote, match="mostly noise"), seeded(1):
         notes = made({**PRIVACY, "counts": dpsu.Counts(share=1e-5, max_items=5)}).notes
     assert sum("mostly noise" in note for note in notes) == 1
+
+
+def test_a_release_implies_holders_and_lists_do_not():
+    """Counts that are noise are not below the holders that an item needs, except for items of a list."""
+    data = {n: ["of", "and"] if n < 500 else ["public"] for n in range(505)}
+    how = {**PRIVACY, "public_items": ["public", "nobody's"]}
+    noisy = dpsu.Counts(share=1e-5, max_items=2)
+    floor = dpsu.plan(**PRIVACY, counts=noisy).users_needed(chance=0.5, set_size=1)
+    with seeded(1):
+        many = [dpsu.release(data, **how, counts=noisy) for _ in range(8)]
+        raw = [
+            dpsu.release(data, **how, counts=dpsu.Counts(share=1e-5, max_items=2, raw=True)) for _ in range(8)
+        ]
+    assert min(made.counts[item] for made in many for item in ("of", "and")) == floor
+    assert min(made.counts["nobody's"] for made in many) == 0
+    assert min(count for made in raw for count in made.counts.values()) < 0
+
+
+def test_candidates_have_no_floor():
+    data = {n: ["of", "and"] for n in range(500)}
+    listed = ["of", *(f"nobody's {n}" for n in range(300))]
+    with seeded(1):
+        made = dpsu.release(
+            data, epsilon=3, delta=1e-6, candidates=listed, false_share=0.5, counts=dpsu.Counts(share=0.05)
+        )
+    frame = made.to_polars()
+    assert frame.filter("listed")["holders"].min() == 0
+    assert frame.filter(~pl.col("listed"))["holders"].min() > 0

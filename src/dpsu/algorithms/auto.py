@@ -111,7 +111,10 @@ class AutoMechanism(Mechanism):
 
     def chance(self, holders: NDArray[np.int64], set_size: int) -> Floats:
         """That of the branch for users who all have sets of this size."""
-        name = rule.by_size(self.typical_items or set_size, self.request.epsilon, self.parts)
+        epsilon, hint = self.request.epsilon, self.typical_items
+        name = (
+            rule.by_size(hint, epsilon, self.parts) if hint else rule.choose_by_set_size(set_size, epsilon, self.parts)
+        )
         own = [branch for (found, _), branch in self.branches.items() if found == name]
         cuts = [branch for branch in own if branch.request.max_items >= set_size] or own[-1:]
         return cuts[0].chance(holders, set_size)

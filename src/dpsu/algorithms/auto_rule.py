@@ -4,6 +4,7 @@ The rule was fixed on synthetic data (docs/auto-study.md). The verifier has its 
 """
 
 import math
+from bisect import bisect_right
 from collections.abc import Sequence
 
 VERSION = "auto/1"
@@ -104,6 +105,12 @@ def choose(users: Sequence[int], popular: int, scale: float, epsilon: float, par
     if score(clear, popular, parts) < 0:
         return FOCUSED, cut_of(clear)
     return within_l1(mean_size(clear), epsilon), MAX_ITEMS
+
+
+def choose_by_set_size(size: int, epsilon: float, parts: int) -> str:
+    """The algorithm for many users who all have this number of items, of which none is popular."""
+    place = bisect_right(BINS, size) - 1
+    return choose([int(bin == place) for bin in range(len(BINS))], 0, 0.0, epsilon, parts)[0]
 
 
 def choose_by_hint(typical: float, epsilon: float, parts: int) -> tuple[str, int]:

@@ -11,9 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from dpsu.algorithms.algorithm import Algorithm
 from dpsu.algorithms.focused import FocusedGaussian
-from dpsu.algorithms.mechanism import Mechanism
+from dpsu.algorithms.mechanism import Mechanism, fewest_users
 from dpsu.algorithms.ranges import MAX_ITEMS
 from dpsu.algorithms.request import Request
 from dpsu.algorithms.share import focused_within, whole_budget
@@ -23,7 +25,7 @@ from dpsu.privacy import gaussian
 from dpsu.privacy.budget import Budget
 from dpsu.sources.values import Bounds, checked_bounds
 
-SHARE, SUMS_SHARE, OTHERS_SHARE = 0.23, 0.1, 0.02
+SHARE, SUMS_SHARE, OTHERS_SHARE = 0.15, 0.1, 0.02
 """Default shares of the budget: for counts, for all sums together, for all that is said of others."""
 
 DEFAULT_CUT = 5
@@ -166,7 +168,7 @@ class Counting:
 
     `cut` is the squared ℓ2-norm of what one user gives to all counts, `sums_cut` that of what one user adds to all sums of a
     column, in squares of its largest value. `sums` and `others` have a noise scale per name; that of the number of users
-    among the others has the name "".
+    among the others has the name "". Counts of items that the mechanism selected are not below `floor`.
     """
 
     request: Request
@@ -178,6 +180,18 @@ class Counting:
     sums_cut: int
     sums: Mapping[str, float] = field(default_factory=dict)
     others: Mapping[str, float] = field(default_factory=dict)
+    floor: int = 0
+
+    def beside(self, mechanism: Mechanism) -> "Counting":
+        """These counts with the `floor` that the release itself implies, unless they are raw.
+
+        A holder gives an item most if it is the holder's only one. Items with fewer holders than the floor have a chance of
+        less than 50 % even then. The floor is public: it follows from the calibration.
+        """
+        if self.terms.raw:
+            return self
+        alone = fewest_users(lambda users: float(mechanism.chance(np.array([users]), 1)[0]), 0.5)
+        return replace(self, floor=alone or 0)
 
     @property
     def with_users(self) -> bool:

@@ -132,8 +132,8 @@ class SingleJob(Job):
         mechanism = self._mechanism.fitted(engine, sets, stream)
         items, fixed = mechanism.selected(engine, lists.leave_out(engine, sets, stream), stream)
         tell("decoding")
-        found = lists.names(engine, sets, items, self._counting, stream)
-        counting = self._counting
+        counting = self._counting and self._counting.beside(mechanism)
+        found = lists.names(engine, sets, items, counting, stream)
         users = (
             noisy_users(sets.n_users, sigma=counting.sigma, stream=stream)
             if counting is not None and counting.with_users

@@ -121,7 +121,8 @@ class LevelsJob(Job):
         focused = level.focused()
         items = focused.select(engine, lists.leave_out(engine, sets, stream), stream.step(level.size))
         shown = lists.with_public(engine, sets, items, stream)
-        made = lists.names(engine, sets, items, self._counting_of(level), stream)
+        counting = self._counting_of(level)
+        made = lists.names(engine, sets, items, counting and counting.beside(focused), stream)
         codes = _numbers(sets)[np.flatnonzero(shown["released"])]
         thresholds = {**focused.parameters(), "delta_new": focused.delta_new}
         return Found(codes, made.names, thresholds, made.notes)

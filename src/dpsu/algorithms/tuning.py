@@ -183,7 +183,7 @@ class TuneOnPart(TuneJob):
         mechanism, counting = chosen.counted_at(self.request.epsilon, self.request.delta, self._counts)
         tell("releasing")
         items = mechanism.select(engine, lists.leave_out(engine, others, stream), stream.step(0))
-        found = lists.names(engine, others, items, counting, stream)
+        found = lists.names(engine, others, items, counting and counting.beside(mechanism), stream)
         self.scores = scores
         made = promise_of(chosen.algorithm, mechanism, counting)
         released = self._chosen(found.names, best, made, {"share": self._share, "scores": scores})

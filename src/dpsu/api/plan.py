@@ -12,7 +12,7 @@ from dpsu.algorithms.algorithm import Algorithm
 from dpsu.algorithms.catalogue import DEFAULT, find, hinted
 from dpsu.algorithms.holders import Counting, CountingTerms, Counts, counting_terms
 from dpsu.algorithms.job import SingleJob
-from dpsu.algorithms.mechanism import Mechanism
+from dpsu.algorithms.mechanism import MOST_USERS, Mechanism, fewest_users
 from dpsu.algorithms.request import Calibration, MaxItems, Request
 from dpsu.errors import DpsuError, InvalidArgument, NotPrivate
 from dpsu.hints import known_arguments
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from dpsu.sources.columns import ColumnNames
 
 SET_SIZES = (1, 3, 10, 30, 100, 300)
-LIMIT = 2**40
 
 LIMITS = (1, 3, 10, 30, 100, 300, 1000)
 """Values of max_items that a simulation compares."""
@@ -84,19 +83,7 @@ class Plan:
 
     def users_needed(self, chance: float = 0.5, set_size: int = 1, *, listed: bool = False) -> int | None:
         """The fewest users that give an item this chance in the worst case, as for `chance`; None if no number does."""
-        enough = 1
-        while self.chance(enough, set_size, listed=listed) < chance:
-            enough *= 2
-            if enough > LIMIT:
-                return None
-        too_few = enough // 2
-        while enough - too_few > 1:
-            middle = (too_few + enough) // 2
-            if self.chance(middle, set_size, listed=listed) < chance:
-                too_few = middle
-            else:
-                enough = middle
-        return enough
+        return fewest_users(lambda users: float(self.chance(users, set_size, listed=listed)), chance)
 
     def table(self, set_sizes: Sequence[int] | None = None) -> "pl.DataFrame":
         """The chance in the worst case, by number of holders (rows) and size of their sets (columns)."""
@@ -192,7 +179,7 @@ class Plan:
     def _ladder(self, sizes: Sequence[int]) -> list[int]:
         """Numbers of users, from the first with a chance for the smallest sets to near certainty for the largest."""
         low = self.users_needed(0.01, min(sizes)) or 1
-        high = self.users_needed(0.99 * self.chance(LIMIT, max(sizes)), max(sizes)) or LIMIT
+        high = self.users_needed(0.99 * self.chance(MOST_USERS, max(sizes)), max(sizes)) or MOST_USERS
         rungs = np.unique(np.geomspace(max(1, low), max(low + 1, high), 12).round().astype(np.int64))
         return [int(rung) for rung in rungs]
 

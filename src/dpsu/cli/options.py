@@ -250,7 +250,7 @@ class CountOptions:
         False
     )
     counts_share: Annotated[
-        float | None, typer.Option(help="Share of the budget for counts; default: 0.23. Implies --counts.")
+        float | None, typer.Option(help="Share of the budget for counts; default: 0.15. Implies --counts.")
     ] = None
     counts_max_items: Annotated[
         int | None,

@@ -265,7 +265,8 @@ class PrivateCountVectorizer(_PrivateVocabulary, CountVectorizer):  # type: igno
 class PrivateTfidfVectorizer(_PrivateVocabulary, TfidfVectorizer):  # type: ignore[misc]
     """Tf-idf over a private vocabulary; the idf is computed from noisy numbers of the users who have a word.
 
-    Vocabulary (Focused Gaussian) and counts share one (epsilon, delta): `idf_share` of mu^2 goes to the counts.
+    Vocabulary (Focused Gaussian) and counts share one (epsilon, delta): `idf_share` of mu^2 goes to the counts. A user with
+    s words of the vocabulary counts as min(1, sqrt(max_items/s)) for each.
     """
 
     def __init__(
