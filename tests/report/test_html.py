@@ -155,6 +155,7 @@ def test_candidates_have_a_curve_for_items_outside_the_list() -> None:
     assert page(only).count("<svg") == 2
 
 
+@pytest.mark.filterwarnings("ignore::dpsu.errors.EmptyRelease")
 def test_a_series_has_the_curve_of_its_period(tmp_path: Path) -> None:
     """Later periods have spent more of the budget, so an item that is held in every period needs fewer people."""
     series = dpsu.Series.create(tmp_path / "a.series", epsilon=2, delta=1e-6, periods=3, max_items=5)
