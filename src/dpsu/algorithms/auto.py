@@ -113,7 +113,9 @@ class AutoMechanism(Mechanism):
         """That of the branch for users who all have sets of this size."""
         epsilon, hint = self.request.epsilon, self.typical_items
         name = (
-            rule.by_size(hint, epsilon, self.parts) if hint else rule.choose_by_set_size(set_size, epsilon, self.parts)
+            rule.by_size(hint, epsilon, self.parts)
+            if hint
+            else rule.choose_by_set_size(set_size, epsilon, self.parts)
         )
         own = [branch for (found, _), branch in self.branches.items() if found == name]
         cuts = [branch for branch in own if branch.request.max_items >= set_size] or own[-1:]

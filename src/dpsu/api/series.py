@@ -2,12 +2,11 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpsu.algorithms.request import DEFAULT_MAX_ITEMS, Request
-from dpsu.algorithms.series import CONSTANTS, NAMES, SeriesMechanism, Shares, calibrate_series, series_of
+from dpsu.algorithms.series import SeriesMechanism, Shares, calibrate_series, series_told
 from dpsu.algorithms.series_job import SeriesJob, promise_of_series
 from dpsu.engines.choose import engine_for
 from dpsu.errors import DpsuError, InvalidArgument, LedgerError, SeriesError
@@ -300,14 +299,10 @@ def _name_of(shares: Shares) -> str:
 
 
 def _mechanism(header: dict[str, Any]) -> SeriesMechanism:
-    """The mechanism as it was calibrated at creation: a later version of dpsu must not change it."""
+    """The mechanism as it was calibrated at creation."""
     told = header["parameters"]
     request = Request(header["epsilon"], header["delta"], max(told["period_max_items"]))
-    focus = replace(CONSTANTS, rounds=told["rounds"], **{name: told[name] for name in NAMES})
-    of_periods = told["period_max_items"], told["period_shares"]
-    return series_of(
-        request, focus, told["sigma"], header["delta_new"], *of_periods, told["shares"], told["thresholds"]
-    )
+    return series_told(request, header["delta_new"], told)
 
 
 def _next_period(header: dict[str, Any], horizon: int, asked: int | None) -> int:

@@ -28,20 +28,18 @@ NOISE_SOURCE = (
 )
 
 NOT_COVERED = (
-    "replacing one user by another (two steps of the unit)",
-    "anything about items that are not in the output, except that they are not in it",
-    "other releases over the same users: their budgets add up",
-    "users whose data says much about each other, unless they are one user in the column given",
-    "time, memory and other traces of the machine that ran the release",
+    "replacing one user by another: that is two changes, a removal and an addition",
+    "items that are not in the output: some users may have them all the same",
+    "other releases about the same users: their budgets add up",
+    "groups whose data says much about each other, such as a family: each user is protected, not the group",
+    "people who can observe the machine during the release: run time, memory and other traces",
 )
 
 SEEDED = "the randomness was seeded for a test, so nothing is promised"
 
 UNIT_OF_SERIES = "one user, added or removed, in all periods together"
 
-NOT_ACROSS_PERIODS = (
-    "the same user in other periods: budgets of different periods do not add up in this promise"
-)
+NOT_ACROSS_PERIODS = "the same user in other periods: every period has a promise of its own"
 
 Kind = Literal["single", "levels", "tuned", "series"]
 """One mechanism; one per level of n-grams; one whose setting was chosen among trials; or one over several periods."""
