@@ -64,8 +64,8 @@ class Counts:
     A user with s released items counts as min(1, sqrt(max_items/s)) for each of them. A smaller `max_items` means less noise
     and counts that are too low for items of users with many items. `sums_share` is for all sums together, `others_share`
     for what is said of all items that were not released. A user's totals are scaled down if their squares exceed
-    `sums_max_items` squares of the largest total within the bounds; half of `max_items` unless given. Counts are rounded, not
-    negative, and not below the holders that an item needs to be released; with `raw=True` they are as drawn.
+    `sums_max_items` squares of the largest total within the bounds; half of `max_items` unless given. Counts are rounded,
+    not negative, and not below the holders that an item needs to be released; with `raw=True` they are as drawn.
 
     >>> import dpsu
     >>> data = {n: ["bread", "milk"] for n in range(5000)}
