@@ -23,7 +23,9 @@ class MeasureOptions:
     ] = None
     sums_max_items: Annotated[
         int | None,
-        typer.Option(help="With --sum: items of a user whose totals may all be at the bound; default: 2."),
+        typer.Option(
+            help="With --sum: items of a user whose totals may all be at the bound; default: half of --counts-max-items."
+        ),
     ] = None
     others: Annotated[
         bool, typer.Option("--others", help="Print one number for all items that are not released.")

@@ -53,7 +53,7 @@ def expected_in_words(plan: "Plan") -> str:
     told = measures_in_words(plan.counting.stated)
     floor = plan.counting.beside(plan.mechanism).floor
     return (
-        f"{told} Counts below {floor:,}, which an item needs for a chance of 50 % at best, are raised to it."
+        f"{told} Counts below {floor:,} are raised to it: an item with fewer holders has a chance of less than 50 %."
         if floor
         else told
     )
