@@ -112,7 +112,9 @@ def state(promise: Promise, source: Source, terms: Terms, stream: Stream, salt: 
         proof=promise.proof,
         data=data,
         lists=lists,
-        rests_on=claims(data, lists, promise.policies),
+        rests_on=claims(
+            data, lists, promise.policies, promise.parameters.get("asked", {}).get("typical_items")
+        ),
         unit=unit_of(promise.kind, terms.period),
         not_covered=NOT_COVERED if terms.period is None else (*NOT_COVERED, NOT_ACROSS_PERIODS),
         void=SEEDED if stream.seeded else None,

@@ -227,6 +227,7 @@ ALGORITHMS = [
     "policy-gaussian",
     "policy-laplace",
     "ordered-laplace",
+    "auto",
 ]
 
 

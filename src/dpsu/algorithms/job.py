@@ -138,7 +138,7 @@ class SingleJob(Job):
 
         tell("weighing and deciding")
         mechanism = self._mechanism.fitted(engine, sets, stream)
-        items = mechanism.select(engine, lists.leave_out(engine, sets, stream), stream)
+        items, fixed = mechanism.selected(engine, lists.leave_out(engine, sets, stream), stream)
         tell("decoding")
         counting = self._counting and self._counting.beside(mechanism)
         found = lists.names(engine, sets, items, counting, stream)
@@ -147,7 +147,8 @@ class SingleJob(Job):
             if counting is not None and counting.with_users
             else None
         )
-        return Chosen(found.names, users=users, others=found.others, notes=found.notes)
+        fields = {"parameters": {**self.promise.parameters, **fixed}} if fixed else {}
+        return Chosen(found.names, fields, users, found.others, found.notes)
 
     @property
     def counting(self) -> Counting | None:

@@ -39,6 +39,10 @@ class Mechanism(ABC):
     def select(self, engine: Engine, sets: Any, stream: Stream) -> Any:
         """The engine's table of items with the column `released`."""
 
+    def selected(self, engine: Engine, sets: Any, stream: Stream) -> tuple[Any, dict[str, Any]]:
+        """The same, and the parameters that private steps fixed on the way."""
+        return self.select(engine, sets, stream), {}
+
     @abstractmethod
     def chance(self, holders: NDArray[np.int64], set_size: int) -> Floats:
         """The chance that an item is released, by its number of holders, if each of them holds `set_size` such items."""

@@ -14,7 +14,8 @@ from typing import Any, Literal
 import numpy as np
 
 from dpsu.algorithms.algorithm import Algorithm
-from dpsu.algorithms.catalogue import DEFAULT, find
+from dpsu.algorithms.catalogue import find
+from dpsu.algorithms.focused import FocusedGaussian
 from dpsu.algorithms.holders import Counting, CountingTerms, share_with_counts
 from dpsu.algorithms.job import Chosen, Job, Promise, Tell, promise_of
 from dpsu.algorithms.mechanism import Mechanism
@@ -58,7 +59,9 @@ class Candidate:
             if key not in KEYS:
                 hint = moved_option(key) or did_you_mean(key, KEYS)
                 raise InvalidArgument(f"a setting has no key {key!r}; it has {', '.join(KEYS)}.{hint}")
-        algorithm = find(setting.get("algorithm", DEFAULT))
+        algorithm = find(setting.get("algorithm", FocusedGaussian.name))
+        if algorithm.name == "auto":
+            raise InvalidArgument("auto chooses by itself, so it cannot be a setting to choose from.")
         if not algorithm.private:
             raise NotPrivate(
                 f"{algorithm.name} is not differentially private ({algorithm.proof}), so it cannot be a setting to choose "

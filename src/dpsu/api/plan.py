@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpsu.algorithms.algorithm import Algorithm
-from dpsu.algorithms.catalogue import DEFAULT, find
+from dpsu.algorithms.catalogue import DEFAULT, find, hinted
 from dpsu.algorithms.holders import Counting, CountingTerms, Counts, counting_terms
 from dpsu.algorithms.job import SingleJob
 from dpsu.algorithms.mechanism import MOST_USERS, Mechanism, fewest_users
-from dpsu.algorithms.request import DEFAULT_MAX_ITEMS, Calibration, Request
+from dpsu.algorithms.request import Calibration, MaxItems, Request
 from dpsu.errors import DpsuError, InvalidArgument, NotPrivate
 from dpsu.hints import known_arguments
 from dpsu.privacy.advice import warn_of_weak_privacy
@@ -189,8 +189,9 @@ def plan(
     *,
     epsilon: float,
     delta: float,
-    max_items: int = DEFAULT_MAX_ITEMS,
+    max_items: MaxItems = "auto",
     algorithm: str | Algorithm = DEFAULT,
+    typical_items: float | None = None,
     calibration: Calibration = "exact",
     counts: bool | Counts = False,
     sums: Mapping[str, tuple[float, float]] | None = None,
@@ -221,8 +222,8 @@ def plan(
     >>> outlook.low <= outlook.items <= outlook.high
     True
     """
-    chosen = find(algorithm)
-    request = Request(epsilon, delta, max_items, calibration)
+    chosen = hinted(find(algorithm), typical_items)
+    request = Request.asked(epsilon, delta, max_items, calibration)
     if shape is not None and like is not None:
         raise InvalidArgument("shape and like exclude each other: give one of them.")
     if like is not None and not data_is_public:

@@ -7,11 +7,11 @@ from typing import Any, Literal
 
 from dpsu.algorithms.algorithm import Algorithm
 from dpsu.algorithms.candidate_list import add_candidates
-from dpsu.algorithms.catalogue import DEFAULT, find_private
+from dpsu.algorithms.catalogue import DEFAULT, find_private, hinted
 from dpsu.algorithms.holders import Counts, counting_terms
 from dpsu.algorithms.job import SingleJob
 from dpsu.algorithms.public_items import read_lists
-from dpsu.algorithms.request import DEFAULT_MAX_ITEMS, Calibration, Request
+from dpsu.algorithms.request import Calibration, MaxItems, Request
 from dpsu.engines.choose import engine_for
 from dpsu.errors import InvalidArgument
 from dpsu.hints import known_arguments
@@ -37,8 +37,9 @@ def release(
     ngrams: int | Sequence[int] = 1,
     tokenizer: Tokenizer = "words",
     user_per: UserPer | None = None,
-    max_items: int = DEFAULT_MAX_ITEMS,
+    max_items: MaxItems = "auto",
     algorithm: str | Algorithm = DEFAULT,
+    typical_items: float | None = None,
     calibration: Calibration = "exact",
     drop_nulls: bool = False,
     format: str | None = None,
@@ -67,8 +68,10 @@ def release(
     """Release the items that many users share, (epsilon, delta)-differentially private for every user.
 
     `source` is a path or glob (Parquet, CSV, JSON lines), a frame with an Arrow interface, or {user: items}. `user` and
-    `item` name its columns; several columns make a composite key. At most `max_items` items of one user count.
+    `item` name its columns; several columns make a composite key. At most `max_items` items of one user count; "auto"
+    leaves the number to `auto`, and is 300 for every other algorithm.
     `algorithm` is a name, which means its default options, or an object such as `dpsu.PolicyGaussian(alpha=2)`.
+    `typical_items` is an option of `auto`: a typical number of items per user that you know without looking at the data.
     `unsafe=True` admits algorithms that are not private. `progress=True` shows a bar, in a terminal or a notebook; a
     function is called with the name of each stage as it begins. Stages are public.
 
@@ -118,7 +121,7 @@ def release(
         query=query,
     )
     where = engine_for(source, engine, spark_mode)
-    chosen = find_private(algorithm, unsafe).for_engine(where.parts)
+    chosen = hinted(find_private(algorithm, unsafe), typical_items).for_engine(where.parts)
     chosen, notes = add_candidates(chosen, candidates, false_share, discover, described.text)
     counting = counting_terms(counts, sums, others)
     if counting is not None:
@@ -129,6 +132,6 @@ def release(
         described = replace(described, sums=counting.sums)
     lists = read_lists(public_items, exclude, described.text)
     lists = replace(lists, notes=lists.notes + notes)
-    request = Request(epsilon, delta, max_items, calibration)
+    request = Request.asked(epsilon, delta, max_items, calibration)
     job = SingleJob(chosen, request, counting)
     return run(job, described, where, Terms(ledger, lists, title, note, check_user, progress, period))

@@ -50,6 +50,10 @@ CalibrationOption = Annotated[
     CalibrationName, typer.Option(help="The tightest proven calibration, or the paper's.")
 ]
 MaxItems = Annotated[int, typer.Option(help="Number of items of one user that count at most.")]
+MaxItemsOrAuto = Annotated[
+    str,
+    typer.Option(help="Number of items of one user that count at most; auto: chosen by the algorithm auto."),
+]
 StatementPath = Annotated[Path, typer.Argument(help="The statement of a release, a JSON file.")]
 Unsafe = Annotated[
     bool, typer.Option("--unsafe", help="Allow algorithms that are not private, for research.")
@@ -203,6 +207,10 @@ class AlgorithmOptions:
         float | None,
         typer.Option(help="Policies: noise scales from the threshold to the cutoff; default: 3."),
     ] = None
+    typical_items: Annotated[
+        float | None,
+        typer.Option(help="auto: typical number of items per user, known without looking at the data."),
+    ] = None
     passes: Annotated[
         int | None, typer.Option(help="Policies: number of passes over the users; default: 1.")
     ] = None
@@ -227,7 +235,8 @@ class AlgorithmOptions:
         """The algorithm as an object, if the caller named one or gave an option."""
         from dpsu.algorithms.catalogue import DEFAULT, build
 
-        options = given(alpha=self.alpha, passes=self.passes, parts=self.parts, order=self.order, k=self.k)
+        names = ("alpha", "typical_items", "passes", "parts", "order", "k")
+        options = given(**{name: getattr(self, name) for name in names})
         if self.algorithm is None and not options:
             return {}
         return {"algorithm": build(self.algorithm or DEFAULT, **options)}
@@ -341,6 +350,16 @@ class RecordOptions:
 def given(**options: Any) -> dict[str, Any]:
     """The options that the caller set."""
     return {name: value for name, value in options.items() if value is not None}
+
+
+def max_items_of(text: str) -> Any:
+    """A number, or "auto"."""
+    if text == "auto":
+        return text
+    try:
+        return int(text)
+    except ValueError:
+        raise InvalidArgument(f"--max-items takes a whole number or auto, not {text!r}.") from None
 
 
 def _columns(names: list[str] | None) -> str | list[str] | None:

@@ -14,10 +14,11 @@ from dpsu.cli.options import (
     CandidateOptions,
     DataOptions,
     ListOptions,
-    MaxItems,
+    MaxItemsOrAuto,
     PrivacyOptions,
     RecordOptions,
     Unsafe,
+    max_items_of,
 )
 from dpsu.cli.outputs import OutputOptions
 from dpsu.cli.terminal import notes, stages
@@ -39,7 +40,7 @@ def release(
     listed: CandidateOptions,
     measures: MeasureOptions,
     record: RecordOptions,
-    max_items: MaxItems = 300,
+    max_items: MaxItemsOrAuto = "auto",
     calibration: CalibrationOption = CalibrationName.exact,
     unsafe: Unsafe = False,
     period: Annotated[
@@ -70,7 +71,7 @@ def release(
             **measures.arguments(lists.arguments()),
             **listed.arguments(),
             **record.arguments(),
-            max_items=max_items,
+            max_items=max_items_of(max_items),
             calibration=calibration.value,
             unsafe=unsafe,
             period=period,

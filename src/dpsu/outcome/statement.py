@@ -162,11 +162,14 @@ def unit_of(kind: Kind, period: str | None = None) -> str:
 
 
 def claims(
-    data: Mapping[str, Any], lists: Mapping[str, Any], policies: Mapping[str, Any] | None = None
+    data: Mapping[str, Any],
+    lists: Mapping[str, Any],
+    policies: Mapping[str, Any] | None = None,
+    typical_items: float | None = None,
 ) -> tuple[str, ...]:
     """What the caller must guarantee: the promise holds only if all of it is true.
 
-    `policies` are the custom policies by name, each with its `norm` and `symmetric`.
+    `policies` are the custom policies by name, each with its `norm` and `symmetric`; `typical_items` is the hint of `auto`.
     """
     stated = [_user_claim(data)]
     tokenizer = data.get("tokenizer")
@@ -183,6 +186,8 @@ def claims(
         f"the policy {name!r} is ℓ{own['norm']}-contractive" + (" and symmetric" if own["symmetric"] else "")
         for name, own in sorted((policies or {}).items())
     ]
+    if typical_items is not None:
+        stated.append(f"typical_items {typical_items!r} was not computed from this data")
     return tuple(stated)
 
 

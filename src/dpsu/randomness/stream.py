@@ -33,6 +33,7 @@ class Purpose(IntEnum):
     PART = 5  #: which part of the users one belongs to
     TUNE = 6  #: whether a user is in the tuning part
     COUNT = 7  #: the noise on the number of an item's holders
+    SIZE = 9  #: the noise on a number of users by the size of their sets
     ABSENT = 8  #: how many members of a known domain that nobody holds stay out until the next comes in
 
 

@@ -84,7 +84,14 @@ def read(fields: Fields) -> tuple[Fields, list[str]]:
     """The promise as it is, and the claims that it rests on."""
     sizes = fields["data"].get("ngrams")
     promise = {name: fields[name] for name in PROMISE} | {"ngrams": sizes}
-    return promise, claims(fields["data"], fields["lists"], own_policies(promise))
+    hint = _hint(promise) if promise["algorithm"] == "auto" else []
+    return promise, [*claims(fields["data"], fields["lists"], own_policies(promise)), *hint]
+
+
+def _hint(promise: Fields) -> list[str]:
+    """The claim about the hint of `auto`, if it has one."""
+    hint = promise["parameters"]["asked"]["typical_items"]
+    return [] if hint is None else [f"typical_items {hint!r} was not computed from this data"]
 
 
 def own_policies(promise: Fields) -> list[tuple[str, int, bool]]:

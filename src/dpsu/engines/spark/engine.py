@@ -6,13 +6,14 @@ of their users. A table of items is checkpointed when it is updated, so that pla
 release are dropped at the end.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from dpsu.engines.contract import Rule, Step, Walk
 from dpsu.engines.spark import parts as workers
@@ -52,10 +53,11 @@ MOST_SHARDS = 512
 
 @dataclass(frozen=True, repr=False)
 class Sets:
-    """The parts of the users with all their rows, and the types of an item's columns."""
+    """The parts of the users with all their rows, the types of an item's columns, and the table of items if there is one."""
 
     parts: "DataFrame"
     item: Any
+    table: "Items | None" = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -183,9 +185,11 @@ class SparkEngine:
         """Not supported on Spark."""
         raise InvalidArgument(NO_CANDIDATES)
 
-    def collect(self, items: Items, step: Any) -> NoReturn:
-        """Not supported on Spark."""
-        raise InvalidArgument(NO_CANDIDATES)
+    def collect(self, items: Items, step: Callable[[Any], NDArray[Any]]) -> NDArray[Any]:
+        """The values that `step` finds in all shards."""
+        told = self._map(self._added_up(items), workers.find, step=step)
+        with translated():
+            return np.concatenate([workers.unpack(row["payload"]) for row in told.collect()])
 
     def require_users(self, sets: Sets, most: int) -> None:
         """Raise an error if there are more users than the calibration covers; Spark compares, and the count stays there."""
@@ -199,8 +203,25 @@ class SparkEngine:
 
     def items(self, sets: Sets) -> Items:
         """The shards of the items of all parts."""
+        if sets.table is not None:
+            return sets.table
         news = self._map(sets.parts, workers.announce, shards=self._shards)
         return Items(self._grouped(news).applyInArrow(workers.on_group(workers.found_shard), LETTERS))
+
+    def restrict(self, sets: Sets, items: Items) -> Sets:
+        """The parts restricted to open items, with their table of items."""
+        mail = self._map(self._added_up(items), workers.post, reads=["open"])
+        parts = _letters(sets.parts).groupBy("place")
+        left = parts.cogroup(self._grouped(mail)).applyInArrow(workers.on_groups(workers.restrict), LETTERS)
+        return Sets(self._keep(self._spread(left, "place")), sets.item, items)
+
+    def tally(self, sets: Sets, bins: Sequence[int], noise: Callable[[Any], Any]) -> NDArray[np.int64]:
+        """The noisy number of users by the size of their sets; exact numbers stay on the workers."""
+        told = self._map(sets.parts, workers.tally_part, bins=bins)
+        add = workers.on_group(workers.add_tallies, noise=noise)
+        with translated():
+            (row,) = told.groupBy("place").applyInArrow(add, "users array<long>").collect()
+        return np.array(row["users"], np.int64)
 
     def bound(
         self,
