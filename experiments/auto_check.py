@@ -179,7 +179,8 @@ def table(lines: list[dict[str, Any]]) -> Iterator[str]:
         goals, missed = goals + goal, missed + miss
         yield (
             f"| {line['data']} | {line['epsilon']:g} | {line['best'][0]}, {line['best'][1]} | {items:,.0f} | "
-            f"{line['chosen']} | {best[0]:.3f} ± {best[1]:.3f}{' **missed**' if miss else ''} | {focused[0]:.3f} ± {focused[1]:.3f} |"
+            f"{line['chosen']} | {best[0]:.3f} ± {best[1]:.3f}{' **missed**' if miss else ''} | "
+            f"{focused[0]:.3f} ± {focused[1]:.3f} |"
         )
     yield ""
     yield f"{goals} cells with a goal, {missed} missed."
