@@ -295,3 +295,31 @@ def test_candidates_have_no_floor():
     frame = made.to_polars()
     assert frame.filter("listed")["holders"].min() == 0
     assert frame.filter(~pl.col("listed"))["holders"].min() > 0
+
+
+def test_means_have_no_more_digits_than_their_noise_leaves():
+    many = [(n, "often", 2.4567) for n in range(40_000)] + [
+        (n, "rare", 2.4567) for n in range(40_000, 40_090)
+    ]
+    frame = pl.DataFrame(many, schema=["user", "item", "days"], orient="row")
+    how = {
+        "user": "user",
+        "item": "item",
+        "epsilon": 1.0,
+        "delta": 1e-7,
+        "sums": {"days": (0, 5)},
+        "check_user": False,
+    }
+    with seeded(1):
+        made = dpsu.release(frame, **how, counts=dpsu.Counts(share=0.4, max_items=1, sums_share=0.3))
+        raw = dpsu.release(frame, **how, counts=dpsu.Counts(share=0.4, max_items=1, sums_share=0.3, raw=True))
+    means = dict(made.to_polars().select("item", "days_mean").iter_rows())
+    assert means["rare"] == round(means["rare"], 1)
+    assert means["often"] == round(means["often"], 4)
+    assert means["often"] == pytest.approx(2.4567, abs=0.02)
+    assert any(mean != round(mean, 4) for mean in raw.to_polars()["days_mean"])
+
+
+def test_algorithms_that_are_not_private_have_no_budget_for_counts():
+    with pytest.raises(InvalidArgument, match="k-anonymity"):
+        dpsu.release({1: ["a"]}, **PRIVACY, algorithm="k-anonymity", unsafe=True, counts=True)

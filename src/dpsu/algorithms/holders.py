@@ -64,8 +64,8 @@ class Counts:
     A user with s released items counts as min(1, sqrt(max_items/s)) for each of them. A smaller `max_items` means less noise
     and counts that are too low for items of users with many items. `sums_share` is for all sums together, `others_share`
     for what is said of all items that were not released. A user's totals are scaled down if their squares exceed
-    `sums_max_items` squares of the largest total within the bounds; half of `max_items` unless given. With `raw=True`
-    nothing is rounded or cut off at 0.
+    `sums_max_items` squares of the largest total within the bounds; half of `max_items` unless given. Counts are rounded,
+    not negative, and not below the holders that an item needs to be released; with `raw=True` they are as drawn.
 
     >>> import dpsu
     >>> data = {n: ["bread", "milk"] for n in range(5000)}
@@ -199,10 +199,11 @@ class Counting:
         return self.terms.with_users
 
     def errors(self) -> dict[str, Any]:
-        """The cuts, and the 95 % half-widths of all noise: public, and known before data is read."""
+        """The cuts, the floor, and the 95 % half-widths of all noise: public, and known before data is read."""
         return {
             "max_items": self.cut,
             "half_width": half_width(self.sigma),
+            "floor": self.floor,
             **({"sums_max_items": self.sums_cut} if self.sums else {}),
             "sums": {name: half_width(sigma) for name, sigma in self.sums.items()},
             "others": {name or HOLDERS: half_width(sigma) for name, sigma in self.others.items()},

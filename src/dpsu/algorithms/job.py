@@ -10,6 +10,7 @@ from dpsu.algorithms.holders import Counting, CountingTerms, share_with_counts
 from dpsu.algorithms.mechanism import Mechanism
 from dpsu.algorithms.request import Request
 from dpsu.engines.contract import Engine
+from dpsu.errors import InvalidArgument
 from dpsu.outcome.statement import Kind
 from dpsu.privacy.budget import Budget
 from dpsu.randomness.stream import Stream
@@ -24,6 +25,11 @@ Tell = Callable[[str], None]
 """Called with the name of each stage as it begins; stages are public."""
 
 UNSAFE = "This output carries no privacy promise and must not be published: {algorithm} is not differentially private."
+
+NO_BUDGET = (
+    "counts, sums and others take a share of the budget, and {algorithm} has none: it is not differentially private. Choose "
+    "another algorithm or leave them out."
+)
 
 OWN_POLICY = "own-policy"
 """Name of the algorithm in statements about a custom policy."""
@@ -108,6 +114,8 @@ class SingleJob(Job):
     """One mechanism, with counts of what it releases if they are asked for."""
 
     def __init__(self, algorithm: Algorithm, request: Request, counting: CountingTerms | None = None) -> None:
+        if counting is not None and not algorithm.private:
+            raise InvalidArgument(NO_BUDGET.format(algorithm=algorithm.name))
         self._unsafe = None if algorithm.private else UNSAFE.format(algorithm=algorithm.name)
         self._counting: Counting | None = None
         if counting is None:

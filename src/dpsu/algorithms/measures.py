@@ -174,15 +174,25 @@ def _completed(names: pl.DataFrame, counting: Counting) -> pl.DataFrame:
     order = [name for name in names.columns if name not in {FOUND, SURE, *measured_columns(counting.sums)}]
     columns = [*map(pl.col, order), pl.col(HOLDERS), pl.lit(half_width(counting.sigma)).alias(HALF)]
     for name, sigma in counting.sums.items():
-        ratio = pl.col(sum_of(name)) / pl.col(HOLDERS)
-        bounds = counting.terms.sums[name]
-        mean = pl.when(SURE).then(ratio.clip(bounds.low, bounds.high))
         columns += [
             pl.col(sum_of(name)),
             pl.lit(half_width(sigma)).alias(half_width_of(name)),
-            mean.round_sig_figs(3).alias(mean_of(name)),
+            _mean(name, sigma, counting).alias(mean_of(name)),
         ]
     return names.select(columns)
+
+
+def _mean(name: str, sigma: float, counting: Counting) -> pl.Expr:
+    """Sum by count within the bounds, to the digits that the noise of both leaves."""
+    bounds = counting.terms.sums[name]
+    mean = (pl.col(sum_of(name)) / pl.col(HOLDERS)).clip(bounds.low, bounds.high)
+    if not counting.terms.raw:
+        error = (sigma**2 + (mean * counting.sigma) ** 2).sqrt() / pl.col(HOLDERS)
+        digits = -(error / 2).log10().floor()
+        finer, coarser = pl.lit(10.0).pow(digits), pl.lit(10.0).pow(-digits)
+        rounded = (mean * finer).round() / finer
+        mean = pl.when(digits >= 0).then(rounded).otherwise((mean / coarser).round() * coarser)
+    return pl.when(SURE).then(mean)
 
 
 def _others(found: Mapping[str, float], counting: Counting) -> dict[str, float] | None:

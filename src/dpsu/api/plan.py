@@ -117,7 +117,7 @@ class Plan:
             "max_items": request.max_items,
             "calibration": request.calibration,
             "parameters": self.parameters,
-            **({"counts": self.counting.errors()} if self.counting else {}),
+            **({"counts": self.counting.beside(self.mechanism).errors()} if self.counting else {}),
             "users_for_even_odds": {str(size): self.users_needed(set_size=size) for size in self.set_sizes()},
             **self._listed_odds(),
             "chance": self._rows(),

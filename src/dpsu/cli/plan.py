@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 import dpsu
+from dpsu.cli.measures import MeasureOptions
 from dpsu.cli.options import (
     AlgorithmOptions,
     AsJson,
@@ -16,7 +17,6 @@ from dpsu.cli.options import (
     CandidateOptions,
     CountOptions,
     MaxItemsOrAuto,
-    MeasureOptions,
     PrivacyOptions,
     given,
     max_items_of,

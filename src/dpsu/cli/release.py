@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 import dpsu
+from dpsu.cli.measures import MeasureOptions
 from dpsu.cli.options import (
     AlgorithmOptions,
     CalibrationName,
@@ -14,7 +15,6 @@ from dpsu.cli.options import (
     DataOptions,
     ListOptions,
     MaxItemsOrAuto,
-    MeasureOptions,
     PrivacyOptions,
     RecordOptions,
     Unsafe,

@@ -2,12 +2,15 @@
 
 from collections.abc import Mapping
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dpsu.algorithms.holders import half_width
 from dpsu.outcome.columns import half_name
 from dpsu.outcome.statement import Statement
 from dpsu.report.numbers import counted
+
+if TYPE_CHECKING:
+    from dpsu.api.plan import Plan
 
 TOO_LOW = "what users with more add is scaled down, so their items are counted too low. The error does not cover this"
 
@@ -41,6 +44,19 @@ def measures_in_words(measured: Mapping[str, Any], levels: bool = False) -> str:
             for each in others["sums"]
         ]
     return " ".join([*told, f"All this takes {measured['share']:.3g} of the budget."])
+
+
+def expected_in_words(plan: "Plan") -> str:
+    """The errors that a plan expects, and the floor of counts; nothing without counts."""
+    if plan.counting is None:
+        return ""
+    told = measures_in_words(plan.counting.stated)
+    floor = plan.counting.beside(plan.mechanism).floor
+    return (
+        f"{told} Counts below {floor:,} are raised to it: an item with fewer holders has a chance of less than 50 %."
+        if floor
+        else told
+    )
 
 
 def _sum_in_words(told: Mapping[str, Any]) -> str:

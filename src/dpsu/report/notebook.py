@@ -11,7 +11,7 @@ from dpsu.outcome.columns import HALF, HOLDERS, half_name
 from dpsu.outcome.ledger import Ledger, by_period
 from dpsu.outcome.statement import Statement
 from dpsu.report.facts import facts
-from dpsu.report.measures import measured_of, measures_in_words, others_in_words
+from dpsu.report.measures import expected_in_words, measured_of, measures_in_words, others_in_words
 from dpsu.report.numbers import counted, number, percent
 
 if TYPE_CHECKING:
@@ -130,8 +130,8 @@ def plan_html(plan: "Plan") -> str:
         for name, value in plan.parameters.items()
         if not isinstance(value, list | dict)
     )
-    counts = f"<p>{escape(measures_in_words(plan.counting.stated))}</p>" if plan.counting else ""
-    return _framed(*parts, counts, f'<p class="small">{escape(numbers)}</p>')
+    told = escape(expected_in_words(plan))
+    return _framed(*parts, f"<p>{told}</p>" if told else "", f'<p class="small">{escape(numbers)}</p>')
 
 
 def ledger_html(ledger: Ledger) -> str:

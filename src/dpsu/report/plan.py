@@ -3,7 +3,7 @@
 import textwrap
 from typing import TYPE_CHECKING
 
-from dpsu.report.measures import measures_in_words
+from dpsu.report.measures import expected_in_words
 from dpsu.report.numbers import counted, number, percent
 
 if TYPE_CHECKING:
@@ -109,7 +109,8 @@ def _if_listed(plan: "Plan") -> str:
 
 def _counts(plan: "Plan") -> list[str]:
     """The error of counts, sums and others."""
-    return ["\n".join(_wrapped(measures_in_words(plan.counting.stated)))] if plan.counting else []
+    told = expected_in_words(plan)
+    return ["\n".join(_wrapped(told))] if told else []
 
 
 def _wrapped(text: str) -> list[str]:

@@ -5,7 +5,7 @@ from importlib.resources import files
 from string import Template
 from typing import TYPE_CHECKING
 
-from dpsu.report.measures import measures_in_words
+from dpsu.report.measures import expected_in_words
 from dpsu.report.numbers import counted, percent
 from dpsu.version import __version__
 
@@ -78,9 +78,8 @@ def _table(title: str, first: str, last: str, rows: "Sequence[tuple[str, float, 
 
 def _counts(plan: "Plan") -> str:
     """The error of counts, sums and others."""
-    if plan.counting is None:
-        return ""
-    return f"<section><h2>Counts</h2><p>{escape(measures_in_words(plan.counting.stated))}</p></section>"
+    told = expected_in_words(plan)
+    return f"<section><h2>Counts</h2><p>{escape(told)}</p></section>" if told else ""
 
 
 def _worst_case(plan: "Plan") -> str:
