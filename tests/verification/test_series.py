@@ -62,6 +62,22 @@ FORGERIES: dict[str, Any] = {
 }
 
 
+@pytest.mark.parametrize("shares", ["even", "front"])
+@pytest.mark.parametrize(("epsilon", "delta", "most"), [(1, 1e-6, 100), (0.1, 1e-12, 10**6), (30, 1e-30, 1)])
+def test_the_longest_series_is_accepted_and_no_lower_threshold(
+    tmp_path: Path, shares: str, epsilon: float, delta: float, most: int
+) -> None:
+    terms = {"epsilon": epsilon, "delta": delta, "max_items": most, "shares": shares}
+    series = dpsu.Series.create(tmp_path / "days.series", periods=366, **terms)
+    statement = series.release({n: ["a"] for n in range(20_000)}).statement
+    assert statement is not None
+    fields = json.loads(statement.to_json())
+    assert dpsu.verify(fields).ok
+    fields[P]["thresholds"] = [(1 - 1e-6) * each for each in fields[P]["thresholds"]]
+    fields[P]["threshold"] = fields[P]["thresholds"][-1]
+    assert not dpsu.verify(mended(fields)).ok
+
+
 @pytest.mark.parametrize("idea", FORGERIES)
 def test_a_forged_statement_is_rejected(idea: str, honest: str) -> None:
     fields = json.loads(honest)

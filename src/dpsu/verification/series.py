@@ -3,6 +3,7 @@
 import re
 from itertools import accumulate
 
+import numpy as np
 from mpmath import iv
 
 from dpsu.verification.checks import (
@@ -21,7 +22,8 @@ from dpsu.verification.checks import (
 )
 from dpsu.verification.focused import split_of
 from dpsu.verification.gaussian import Part, gaussian
-from dpsu.verification.intervals import Interval, at_most, exact, high, low, tail
+from dpsu.verification.intervals import at_most, exact, high, low
+from dpsu.verification.tails import FLOATS, Tails, above, below
 
 PROOF = "docs/series.md"
 UNIT = "one user, added or removed, in all periods together"
@@ -100,7 +102,7 @@ def own_items(parameters: Fields, limit: float) -> bool:
 
     At most D_s of them begin in period s, and by round r each has received at most the share spent since then. So the
     probability is at most the sum over all rounds r and all periods s up to that of r of D_s times a normal tail. Tails
-    must be of positive arguments, so that periods that do not take place make the sum smaller.
+    must be of positive arguments, so that periods that do not take place make the sum smaller. `tails` bounds them.
     """
     shares = [positive(share) for share in _of_rounds(parameters, "shares")]
     thresholds = [number(threshold) for threshold in _of_rounds(parameters, "thresholds")]
@@ -109,14 +111,18 @@ def own_items(parameters: Fields, limit: float) -> bool:
     spent = list(accumulate(shares))
     if high(spent[-1]) > 1 or not 0 < limit < 1:
         return False
-    before = [exact(0), *spent[rounds - 1 :: rounds]]
-    together: Interval = exact(0)
+    before = np.array([0.0, *map(below, spent[rounds - 1 :: rounds])])
+    tails, counts, together = Tails(exact(limit)), np.array(cuts, np.float64), 0.0
     for r, (threshold, given) in enumerate(zip(thresholds, spent, strict=True)):
-        noise = sigma * iv.sqrt(given)
         if not at_most(given, low(threshold)):
             return False
-        for cut, earlier in zip(cuts[: r // rounds + 1], before, strict=False):
-            together += cut * tail((threshold - given + earlier) / noise)
-        if not at_most(together, limit):
+        begun = r // rounds + 1
+        rise, noise = below(threshold - given), above(sigma * iv.sqrt(given))
+        with np.errstate(over="ignore"):
+            # Each float operation is followed by a step down, so that it gives a lower bound.
+            ahead = np.nextafter(rise + before[:begun], 0)
+            z = np.nextafter(ahead / noise, 0)
+        together += tails.share(counts[:begun], z)
+        if not together * (1 + FLOATS) <= 1:
             return False
     return True
