@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 import polars as pl
 
-from dpsu.engines.contract import Rule, Step, Walk
+from dpsu.engines.contract import DigestTest, Rule, Step, Walk
 from dpsu.engines.spark import parts as workers
 from dpsu.engines.spark.session import (
     checkpoint,
@@ -150,7 +150,7 @@ class SparkEngine:
         """Not supported on Spark."""
         raise InvalidArgument(LOCAL_ONLY)
 
-    def admit(self, sets: Sets, items: pl.DataFrame, digests: Digests) -> NoReturn:
+    def admit(self, sets: Sets, items: pl.DataFrame, digests: Digests, may_pass: DigestTest) -> NoReturn:
         """Not supported on Spark."""
         raise InvalidArgument(NO_CANDIDATES)
 
