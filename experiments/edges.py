@@ -8,13 +8,14 @@ is rejected, or if a user whose items nobody else holds sees one of them with a 
 """
 
 import argparse
+import json
 import math
 import random
 import resource
 import time
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from itertools import product
 from multiprocessing import get_context
 from typing import Any
@@ -22,12 +23,15 @@ from typing import Any
 import numpy as np
 
 import dpsu
+from dpsu.algorithms.auto import AutoMechanism
+from dpsu.algorithms.auto_rule import BINS
 from dpsu.algorithms.catalogue import CATALOGUE, build
 from dpsu.algorithms.job import promise_of
 from dpsu.algorithms.mechanism import Mechanism
 from dpsu.algorithms.ranges import DELTA, EPSILON, OPTIONS, SMALLEST_SHARE
 from dpsu.algorithms.request import Request
 from dpsu.errors import InvalidArgument
+from dpsu.outcome.statement import Statement
 from dpsu.randomness.stream import Stream
 from dpsu.run import Terms, state
 from dpsu.sources.source import Source
@@ -128,7 +132,9 @@ def judge(point: Point) -> Outcome:
         return Outcome(point, f"{type(error).__name__}: {error}", calibrated=time.perf_counter() - began)
     calibrated, began = time.perf_counter() - began, time.perf_counter()
     statement = state(promise_of(algorithm, mechanism), COLUMNS, Terms(), Stream(bytes(32)), bytes(16))
-    failed = [check.name for check in dpsu.verify(statement).checks if not check.ok]
+    made = {as_if_run(statement, mechanism, place).to_json() for place in (0, len(BINS) - 1)}
+    checks = [check for text in made for check in dpsu.verify(json.loads(text)).checks]
+    failed = [check.name for check in checks if not check.ok]
     verified = time.perf_counter() - began
     ratio = _worst_alone(mechanism) / point.delta
     if ratio > 1 + FLOATS:
@@ -137,6 +143,14 @@ def judge(point: Point) -> Outcome:
         failed.append("time")
     result = f"rejected: {', '.join(failed)}" if failed else "accepted"
     return Outcome(point, result, ratio, calibrated, verified)
+
+
+def as_if_run(statement: Statement, mechanism: Mechanism, place: int = 0) -> Statement:
+    """The statement with what the private steps of `auto` add to it: here 10^9 users, all in one bin of sizes."""
+    if not isinstance(mechanism, AutoMechanism) or mechanism.sizing is None:
+        return statement
+    found = mechanism.told([10**9 * (k == place) for k in range(len(BINS))], 3)
+    return replace(statement, parameters={**statement.parameters, **found})
 
 
 def report(outcomes: Iterable[Outcome]) -> tuple[str, list[Outcome]]:

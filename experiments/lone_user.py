@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr
 
+from dpsu.algorithms.auto import LONGEST, AutoMechanism
 from dpsu.algorithms.dp_sips import DpSipsMechanism
 from dpsu.algorithms.focused import FocusedMechanism
 from dpsu.algorithms.mad import UNIT, AdaptiveRound, Mad2rMechanism, MadMechanism
@@ -87,6 +88,21 @@ def _(mechanism: Mad2rMechanism, engine: LocalEngine, rows: list[Rows]) -> float
 @_chance.register
 def _(mechanism: OptimalSingleMechanism, engine: LocalEngine, rows: list[Rows]) -> float:
     return float(mechanism.probabilities[1])
+
+
+@_chance.register
+def _(mechanism: AutoMechanism, engine: LocalEngine, rows: list[Rows]) -> float:
+    """Popular items, then the worst of all branches; a branch of fewer items than the user holds is not the worst."""
+    size = len(rows[0].held)
+    worst = max(
+        _chance(branch, engine, rows)
+        for branch in mechanism.branches.values()
+        if size <= branch.request.max_items
+    )
+    if mechanism.sizing is None:
+        return worst
+    totals = _weighed(engine, rows, even_rule(LONGEST, norm=1)) / ONE
+    return _any(CurveSelection(mechanism.sizing.curve), totals) + worst
 
 
 @_chance.register

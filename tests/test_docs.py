@@ -27,6 +27,8 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     rows = [(f"author {n}", word, BODY) for n in range(600) for word in ("and", "of", "the")]
     pl.DataFrame(rows, schema=["author", "word", "body"], orient="row").write_parquet("posts.parquet")
+    stays = [(n, f"C{n % 3}", 1.0 + n % 4) for n in range(3000)]
+    pl.DataFrame(stays, schema=["patient", "code", "days"], orient="row").write_parquet("stays.parquet")
     (tmp_path / "english.txt").write_text("to\nbe\nquestion\n")
     (tmp_path / "diaries").mkdir()
     for n in range(50):
@@ -58,6 +60,14 @@ def test_commands_run(page: Path, desk: Path) -> None:
         words += ["--seconds", "0.1"] if words[0] == "check-policy" else []
         run = CliRunner().invoke(app, words)
         assert run.exit_code == 0, f"{line}\n{run.output}\n{run.exception}"
+
+
+def test_the_bridge_shows_the_scripts_of_the_examples() -> None:
+    page = (ROOT / "docs" / "bridge.md").read_text()
+    scripts = sorted((ROOT / "examples" / "bridge").glob("*.py"))
+    assert len(scripts) == 3
+    for script in scripts:
+        assert script.read_text().partition('"""\n')[2].strip() in page
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)

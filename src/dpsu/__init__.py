@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from dpsu import datasets as datasets
     from dpsu import testing as testing
+    from dpsu.algorithms.auto import Auto as Auto
     from dpsu.algorithms.catalogue import list_algorithms as list_algorithms
     from dpsu.algorithms.count import CountGaussian as CountGaussian
     from dpsu.algorithms.count import CountLaplace as CountLaplace
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from dpsu.version import __version__ as __version__
 
 _HOMES = {
+    "dpsu.algorithms.auto": ["Auto"],
     "dpsu.algorithms.catalogue": ["list_algorithms"],
     "dpsu.algorithms.count": ["CountGaussian", "CountLaplace"],
     "dpsu.algorithms.dp_sips": ["DpSips"],
@@ -84,7 +86,7 @@ _RENAMED = {"Focus": "FocusedGaussian"}
 __all__ = [  # noqa: RUF022
     "release", "ngrams", "plan", "compare", "tune", "list_algorithms", "check_policy", "verify", "report",
     "Release", "Statement", "Budget", "Ledger", "Plan", "Shape", "Series", "Tuned", "Counts",
-    "CountLaplace", "CountGaussian", "WeightedLaplace", "WeightedGaussian", "PolicyLaplace", "PolicyGaussian",
+    "Auto", "CountLaplace", "CountGaussian", "WeightedLaplace", "WeightedGaussian", "PolicyLaplace", "PolicyGaussian",
     "PolicyGaussianL1", "Policy", "OrderedLaplace", "FocusedGaussian", "DpSips", "Mad", "Mad2r", "OptimalSingle",
     "KAnonymity",
     "DpsuError", "EmptyRelease", "WeakPrivacy", "CuratorNote",

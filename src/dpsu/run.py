@@ -72,12 +72,14 @@ def run(job: Job, source: Source, engine: Engine, terms: Terms) -> Release:
     if ledger:
         ledger.require_room(statement)
 
+    placed = engine.place(job)
     with engine, telling(terms.progress) as tell:
         tell("reading")
-        sets = job.read(engine, source, terms.lists, stream)
-        notes = _curator_notes(sets, source, terms)
+        sets = placed.read(engine, source, terms.lists, stream)
+        notes = _told((*terms.lists.notes, *_seen(getattr(sets, "notes", ()), source, terms)))
         number = ledger.reserve(statement) if ledger and statement else 0
-        chosen = job.select(engine, sets, terms.lists, stream, tell)
+        chosen = placed.select(engine, sets, terms.lists, stream, tell)
+        notes += _told(_seen(chosen.seen, source, terms))
 
     if statement is not None:
         statement = replace(statement, **chosen.fields)
@@ -110,7 +112,9 @@ def state(promise: Promise, source: Source, terms: Terms, stream: Stream, salt: 
         proof=promise.proof,
         data=data,
         lists=lists,
-        rests_on=claims(data, lists, promise.policies),
+        rests_on=claims(
+            data, lists, promise.policies, promise.parameters.get("asked", {}).get("typical_items")
+        ),
         unit=unit_of(promise.kind, terms.period),
         not_covered=NOT_COVERED if terms.period is None else (*NOT_COVERED, NOT_ACROSS_PERIODS),
         void=SEEDED if stream.seeded else None,
@@ -120,12 +124,15 @@ def state(promise: Promise, source: Source, terms: Terms, stream: Stream, salt: 
     )
 
 
-def _curator_notes(sets: Any, source: Source, terms: Terms) -> tuple[str, ...]:
+def _seen(notes: tuple[str, ...], source: Source, terms: Terms) -> tuple[str, ...]:
+    """The notes on the data; those on user columns only if they are wanted."""
+    if terms.check_user and source.form == "columns":
+        return notes
+    return tuple(note for note in notes if note == UNDIVIDED)
+
+
+def _told(notes: tuple[str, ...]) -> tuple[str, ...]:
     """Notes for the curator only: they depend on the data."""
-    seen = getattr(sets, "notes", ())
-    if not terms.check_user or source.form != "columns":
-        seen = tuple(note for note in seen if note == UNDIVIDED)
-    notes = (*terms.lists.notes, *seen)
     for note in notes:
         warnings.warn(note, CuratorNote, stacklevel=5)
     return notes

@@ -250,3 +250,76 @@ def test_words_are_counted():
     half = made.to_polars()["half_width"][0]
     assert all(abs(count - 3000) <= 4 * half for count in made.counts.values())
     assert made.others["holders"] <= 4 * made.others["half_width"]
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda how: dpsu.tune({n: ["a"] for n in range(900)}, settings=[{"max_items": 5}], **how).release,
+        lambda how: dpsu.ngrams({n: ["a b"] for n in range(900)}, longest=2, **how),
+        lambda how: dpsu.ngrams({n: ["a b"] for n in range(900)}, longest=2, method="dpne", **how),
+    ],
+)
+def test_notes_of_tuning_and_levels_reach_the_curator(made):
+    with pytest.warns(dpsu.CuratorNote, match="default cut"), seeded(1):
+        notes = made({**PRIVACY, "counts": True}).notes
+    assert sum("default cut" in note for note in notes) == 1
+    with pytest.warns(dpsu.CuratorNote, match="mostly noise"), seeded(1):
+        notes = made({**PRIVACY, "counts": dpsu.Counts(share=1e-5, max_items=5)}).notes
+    assert sum("mostly noise" in note for note in notes) == 1
+
+
+def test_a_release_implies_holders_and_lists_do_not():
+    """Counts that are noise are not below the holders that an item needs, except for items of a list."""
+    data = {n: ["of", "and"] if n < 500 else ["public"] for n in range(505)}
+    how = {**PRIVACY, "public_items": ["public", "nobody's"]}
+    noisy = dpsu.Counts(share=1e-5, max_items=2)
+    floor = dpsu.plan(**PRIVACY, counts=noisy).users_needed(chance=0.5, set_size=1)
+    with seeded(1):
+        many = [dpsu.release(data, **how, counts=noisy) for _ in range(8)]
+        raw = [
+            dpsu.release(data, **how, counts=dpsu.Counts(share=1e-5, max_items=2, raw=True)) for _ in range(8)
+        ]
+    assert min(made.counts[item] for made in many for item in ("of", "and")) == floor
+    assert min(made.counts["nobody's"] for made in many) == 0
+    assert min(count for made in raw for count in made.counts.values()) < 0
+
+
+def test_candidates_have_no_floor():
+    data = {n: ["of", "and"] for n in range(500)}
+    listed = ["of", *(f"nobody's {n}" for n in range(300))]
+    with seeded(1):
+        made = dpsu.release(
+            data, epsilon=3, delta=1e-6, candidates=listed, false_share=0.5, counts=dpsu.Counts(share=0.05)
+        )
+    frame = made.to_polars()
+    assert frame.filter("listed")["holders"].min() == 0
+    assert frame.filter(~pl.col("listed"))["holders"].min() > 0
+
+
+def test_means_have_no_more_digits_than_their_noise_leaves():
+    many = [(n, "often", 2.4567) for n in range(40_000)] + [
+        (n, "rare", 2.4567) for n in range(40_000, 40_090)
+    ]
+    frame = pl.DataFrame(many, schema=["user", "item", "days"], orient="row")
+    how = {
+        "user": "user",
+        "item": "item",
+        "epsilon": 1.0,
+        "delta": 1e-7,
+        "sums": {"days": (0, 5)},
+        "check_user": False,
+    }
+    with seeded(1):
+        made = dpsu.release(frame, **how, counts=dpsu.Counts(share=0.4, max_items=1, sums_share=0.3))
+        raw = dpsu.release(frame, **how, counts=dpsu.Counts(share=0.4, max_items=1, sums_share=0.3, raw=True))
+    means = dict(made.to_polars().select("item", "days_mean").iter_rows())
+    assert means["rare"] == round(means["rare"], 1)
+    assert means["often"] == round(means["often"], 4)
+    assert means["often"] == pytest.approx(2.4567, abs=0.02)
+    assert any(mean != round(mean, 4) for mean in raw.to_polars()["days_mean"])
+
+
+def test_algorithms_that_are_not_private_have_no_budget_for_counts():
+    with pytest.raises(InvalidArgument, match="k-anonymity"):
+        dpsu.release({1: ["a"]}, **PRIVACY, algorithm="k-anonymity", unsafe=True, counts=True)

@@ -1,5 +1,6 @@
 """Series from its creation to its last period: outputs, refusals and the state on the disk."""
 
+import errno
 import shutil
 import stat
 import warnings
@@ -10,7 +11,7 @@ import pytest
 from command import dpsu as command
 
 import dpsu
-from dpsu.errors import DpsuError, InvalidArgument, LedgerError, SeriesError
+from dpsu.errors import DpsuError, InvalidArgument, LedgerError, OutputError, SeriesError
 
 TERMS = {"epsilon": 3.0, "delta": 1e-6, "periods": 3, "max_items": 5}
 
@@ -217,6 +218,48 @@ def test_a_ledger_behind_the_state_is_completed(
         dpsu.Series.open(copied).release(users("b"))
     with pytest.raises(SeriesError):
         dpsu.Series.open(copied).released(1)
+
+
+def test_a_series_that_cannot_be_created_costs_nothing(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = dpsu.Ledger.create(tmp_path / "spent.db", epsilon=3.2, delta=1.1e-6)
+    taken = tmp_path / "taken.series"
+    taken.write_text("mine")
+    for wrong in (taken, tmp_path, tmp_path / "none" / "w.series", tmp_path / ("x" * 300), ledger.path):
+        with pytest.raises(DpsuError):
+            dpsu.Series.create(wrong, **TERMS, ledger=ledger)
+    assert taken.read_text() == "mine"
+
+    def full(*args: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("dpsu.outcome.series_state.os.fsync", full)
+        with pytest.raises(OutputError):
+            dpsu.Series.create(path, **TERMS, ledger=ledger)
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["spent.db", "taken.series"]
+    assert ledger.entries() == []
+
+
+def test_a_creation_that_is_interrupted_costs_nothing(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after a kill between the state and the ledger: the state is of no use, and a new one takes its place."""
+    ledger = dpsu.Ledger.create(tmp_path / "spent.db", epsilon=3.2, delta=1.1e-6)
+
+    def killed(*args: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(dpsu.Ledger, "reserve", killed)
+        with pytest.raises(KeyboardInterrupt):
+            dpsu.Series.create(path, **TERMS, ledger=ledger)
+    with pytest.raises(LedgerError, match="delete"):
+        dpsu.Series.open(path).release(users("a"))
+    assert ledger.entries() == []
+    path.unlink()
+    assert dpsu.Series.create(path, **TERMS, ledger=ledger).release(users("a")).items == ["a"]
 
 
 def test_a_ledger_that_was_moved_is_named(path: Path, tmp_path: Path) -> None:

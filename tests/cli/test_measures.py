@@ -60,6 +60,34 @@ def test_share_and_cut_reach_the_statement_and_imply_counts(stays: None) -> None
     assert "holders" in pl.read_csv("out.csv").columns
 
 
+def test_shares_and_cuts_of_sums_and_others_reach_the_statement(stays: None) -> None:
+    sums = ["--sum", "days:0:5", "--sums-share", "0.3", "--sums-max-items", "1"]
+    how = [*sums, "--others", "--others-share", "0.1", "--counts-share", "0.2"]
+    run = dpsu("release", "stays.parquet", *PRIVACY, *how, "-o", "out.csv")
+    assert run.returncode == 0, run.stderr
+    told = counts_of("out.csv")
+    assert (told["share"], told["sums"][0]["share"], told["sums"][0]["max_items"]) == (0.6, 0.3, 1)
+    assert told["others"]["share"] == 0.05
+    planned = dpsu("plan", *PRIVACY[4:], *how, "--json")
+    assert planned.returncode == 0, planned.stderr
+    assert json.loads(planned.stdout)["counts"]["sums_max_items"] == 1
+
+
+def test_raw_counts_are_asked_for(stays: None) -> None:
+    Path("nobody.txt").write_text("".join(f"nobody's {n}\n" for n in range(40)))
+    how = ["release", "stays.parquet", *PRIVACY, "--public-items", "nobody.txt", "-o", "out.csv"]
+    assert dpsu(*how, "--counts").returncode == 0
+    assert pl.read_csv("out.csv")["holders"].min() == 0
+    assert dpsu(*how, "--counts-raw").returncode == 0
+    assert pl.read_csv("out.csv")["holders"].min() < 0
+
+
+def test_notes_name_options(stays: None) -> None:
+    told = dpsu("release", "stays.parquet", *PRIVACY, "--counts", "-o", "out.csv").stderr.decode()
+    assert "--counts-max-items" in told
+    assert "Counts(" not in told
+
+
 def test_a_plan_shows_the_errors_of_the_same_options() -> None:
     how = ["--counts-share", "0.4", "--counts-max-items", "2", "--sum", "days:0:5", "--others"]
     run = dpsu("plan", "--epsilon", "3", "--delta", "1e-6", *how, "--json")
@@ -83,6 +111,11 @@ def test_a_plan_shows_the_errors_of_the_same_options() -> None:
         (["--sum", "days:0:5", "--sum", "days:0:9"], "--sum"),
         (["--counts-share", "1"], "share"),
         (["--counts-max-items", "0"], "max_items"),
+        (["--sum", "days:0:5", "--sums-share", "0"], "sums_share"),
+        (["--sum", "days:0:5", "--sums-max-items", "0"], "sums_max_items"),
+        (["--sums-share", "0.1"], "--sum"),
+        (["--sums-max-items", "1"], "--sum"),
+        (["--others-share", "0.1"], "--others"),
     ],
 )
 def test_wrong_options_are_refused_before_anything_is_spent(stays: None, how: list[str], named: str) -> None:

@@ -15,8 +15,9 @@ import dpsu
 
 dbapi = pytest.importorskip("adbc_driver_postgresql.dbapi")
 PROGRAMS = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
-if not PROGRAMS:
-    pytest.skip("PostgreSQL is not installed: make test-databases installs it", allow_module_level=True)
+pytestmark = pytest.mark.skipif(
+    not PROGRAMS, reason="PostgreSQL is not installed, and make test-databases could not install it"
+)
 
 PASSWORD = "open-sesame"
 USERS = 2000

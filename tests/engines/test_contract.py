@@ -1,4 +1,4 @@
-"""What every engine must do, on one thread, on several and on Spark: one suite for all."""
+"""What every engine must do, on one thread, on several, on peers and on Spark: one suite for all."""
 
 import pickle
 from collections.abc import Iterator
@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from peer_threads import Together, desks
 from spark_sessions import require_spark, session
 
 import dpsu
@@ -56,9 +57,14 @@ class Bench:
         return session().createDataFrame(frame.to_arrow()).repartition(3)
 
     def __enter__(self) -> "Bench":
-        self.engine = LocalEngine(threads=3) if self.name == "threads" else engine_for(self.frame(corpus(3)))
+        self.engine = self._engine()
         self.engine.__enter__()
         return self
+
+    def _engine(self) -> Any:
+        if self.name == "peers":
+            return Together(desks(3))
+        return LocalEngine(threads=3) if self.name == "threads" else engine_for(self.frame(corpus(3)))
 
     def __exit__(self, *error: object) -> None:
         self.engine.__exit__(*error)
@@ -69,7 +75,9 @@ class Bench:
 
     def table(self, items: Any) -> dict[tuple[int, int], dict[str, Any]]:
         """A row per item, by its digest."""
-        if self.name != "spark":
+        if self.name == "peers":
+            tables = [shard.columns for shard in items]
+        elif self.name != "spark":
             tables = [items]
         else:
             rows = self.engine._added_up(items).collect()
@@ -83,7 +91,7 @@ class Bench:
         }
 
 
-ENGINES = ["local", "threads", *(["spark"] if find_spec("pyspark") else [])]
+ENGINES = ["local", "threads", "peers", *(["spark"] if find_spec("pyspark") else [])]
 """PySpark is in the environment of `make test-spark` alone."""
 
 
@@ -219,6 +227,7 @@ ALGORITHMS = [
     "policy-gaussian",
     "policy-laplace",
     "ordered-laplace",
+    "auto",
 ]
 
 

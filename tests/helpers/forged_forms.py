@@ -1,7 +1,17 @@
 """Forgeries of what every statement has: its fields, words, claims and data."""
 
+from typing import Any
+
 from forging import CHEAP, LEVELS, SELECTION, WEIGHTED, P, on, p, swapped, to
 from honest import all_of, at, times, without
+
+
+def _rule(**told: object) -> Any:
+    """A rule as the tokenizer, which needs no claim of the caller."""
+    return all_of(
+        at("data", "tokenizer", to={"kind": "rule", **told}), at("rests_on", to=lambda claims: claims[:1])
+    )
+
 
 FORM = [
     *on(
@@ -122,6 +132,11 @@ CLAIMS_AND_DATA = [
         tokenizer_of_no_kind=at("data", "tokenizer", "kind", to="magic"),
         tokenizer_exchanged=at("data", "tokenizer", "name", to="harmless"),
         tokenizer_missing=without("data", "tokenizer"),
+        icu_without_a_version=_rule(name="icu"),
+        icu_with_a_version_of_words=_rule(name="icu", version="78.3 or so"),
+        icu_with_a_version_of_two_lines=_rule(name="icu", version="78.3\n"),
+        icu_with_a_number_as_version=_rule(name="icu", version=78.3),
+        words_with_a_version=_rule(name="words", version="78.3"),
         claims_in_another_order=swapped("rests_on"),
         ngrams_of_no_words=at("data", "ngrams", to=[0, 1]),
         ngrams_out_of_order=at("data", "ngrams", to=[2, 1]),

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from example_policies import weighted_l2
+from experiments.edges import as_if_run
 
 import dpsu
 from dpsu.algorithms.candidate_list import read_candidates
@@ -71,7 +72,8 @@ def single(
 ) -> Statement:
     """The statement of a run that did not happen."""
     job = SingleJob(build(algorithm, **options), Request(epsilon, delta, max_items, calibration), counts)
-    return state(job.promise, source, Terms(title="a title"), Stream(bytes(32)), bytes(16))
+    made = state(job.promise, source, Terms(title="a title"), Stream(bytes(32)), bytes(16))
+    return as_if_run(made, job.mechanism())
 
 
 def listed(share: float = 0.01, discover: bool = True, counts: CountingTerms | None = None) -> Statement:
@@ -147,6 +149,11 @@ MAKERS: dict[str, Callable[[], Statement]] = {
             "ordered-laplace",
         )
     },
+    "auto": partial(single, "auto"),
+    "auto, many items": lambda: as_if_run(single("auto"), dpsu.Auto().calibrate(Request(1.0, 1e-6, 40)), 8),
+    "auto, hint": partial(single, "auto", typical_items=3.0),
+    "auto, hint of many": partial(single, "auto", typical_items=30.0),
+    "auto with counts": partial(single, "auto", counts=CountingTerms()),
     "optimal-single": partial(single, "optimal-single", max_items=1),
     "count-gaussian, few items": partial(single, "count-gaussian", epsilon=8.0, max_items=4),
     "mad, many items": partial(single, "mad", max_items=1000),

@@ -76,7 +76,9 @@ def _mechanism(stated: Fields) -> Iterator[str]:
         alone = True
     else:
         alone = not counts
-    if parameters["noise"] == "gaussian":
+    if stated["algorithm"] == "auto":
+        yield from _auto(stated, epsilon, delta)
+    elif parameters["noise"] == "gaussian":
         yield from _gaussian(stated, epsilon, delta, shift, alone)
     elif stated["algorithm"] == "optimal-single":
         yield from _coin(stated, epsilon, delta)
@@ -280,6 +282,40 @@ def _curve(stated: Fields, epsilon: Any, delta: Any) -> Iterator[str]:
             yield f"delta of a user more at {total}"
         if (1 - before) - mpmath.exp(epsilon) * (1 - after) - slack > TOLERANCE * delta:
             yield f"delta of a user less at {total}"
+
+
+def _auto(stated: Fields, epsilon: Any, delta: Any) -> Iterator[str]:
+    """The branch by itself; with private steps also those, each alone, and their sum with the worse branch."""
+    parameters = stated["parameters"]
+    chosen = parameters["chosen"]
+    yield from (f"branch: {found}" for found in _mechanism(chosen))
+    if "sizes" not in parameters:
+        if exceeds(chosen["epsilon"], epsilon) or exceeds(chosen["delta"], delta):
+            yield "the branch alone"
+        return
+    popular = parameters["popular"]
+    first = {**stated, "algorithm": "weighted-laplace", "parameters": popular, "max_items": 10**5}
+    yield from (
+        f"popular: {found}" for found in _curve(first, mpf(popular["epsilon"]), mpf(popular["delta"]))
+    )
+    steps = mpf(popular["epsilon"]), mpf(parameters["sizes"]["epsilon"])
+    l1, focused = parameters["l1"], parameters["focused"]
+    if chosen["budget"] is None:
+        if exceeds(chosen["epsilon"], l1["epsilon"]) or exceeds(chosen["delta"], l1["delta"]):
+            yield "the branch"
+    elif any(map(exceeds, spent(chosen), (focused["mu"], focused["delta_new"]))):
+        yield "the branch"
+    if exceeds(l1["epsilon"] + sum(steps), epsilon):
+        yield "epsilon"
+    total = mpf(popular["delta"])
+    for first_sign in (1, -1):
+        for second_sign in (1, -1):
+            loss = first_sign * steps[0] + second_sign * steps[1]
+            weight = mpmath.exp(loss / 2) / (4 * mpmath.cosh(steps[0] / 2) * mpmath.cosh(steps[1] / 2))
+            gaussian = delta_of_shift(epsilon - loss, mpf(focused["mu"])) + mpf(focused["delta_new"])
+            total += weight * max(gaussian, mpf(l1["delta"]))
+    if exceeds(total, delta):
+        yield "delta of all steps"
 
 
 def _coin(stated: Fields, epsilon: Any, delta: Any) -> Iterator[str]:

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from experiments.edges import as_if_run
+
 from dpsu.algorithms.algorithm import Algorithm
 from dpsu.algorithms.catalogue import build
 from dpsu.algorithms.job import promise_of
@@ -26,4 +28,5 @@ def statement_of(
 def stated(algorithm: Algorithm, mechanism: Mechanism) -> Statement:
     """The statement of a calibrated mechanism over two columns."""
     source = Source.of("rows.parquet", user="author", item="word")
-    return state(promise_of(algorithm, mechanism), source, Terms(), Stream(bytes(32)), bytes(16))
+    made = state(promise_of(algorithm, mechanism), source, Terms(), Stream(bytes(32)), bytes(16))
+    return as_if_run(made, mechanism)

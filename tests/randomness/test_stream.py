@@ -111,3 +111,12 @@ def test_seeded_streams_repeat_in_order_and_differ():
     with seeded(1):
         assert open_stream().seeded
     assert not open_stream().seeded
+
+
+def test_steps_have_keys_of_their_own_and_keep_the_seed() -> None:
+    stream = Stream(bytes(32), seeded=True)
+    keys = [stream.key, *(stream.step(number).key for number in range(5)), stream.step(0).step(0).key]
+    assert len(set(keys)) == len(keys)
+    assert stream.step(3) == Stream(bytes(32), seeded=True).step(3)
+    assert stream.step(3).seeded
+    assert not Stream(bytes(32)).step(3).seeded

@@ -15,9 +15,11 @@ from command import dpsu as command
 from example_policies import weighted_l2
 
 import dpsu
+from dpsu.algorithms.holders import half_width
 from dpsu.outcome.statement import Statement
 from dpsu.privacy.loss import chance_above
-from dpsu.report.html import page, plan_of
+from dpsu.report.html import page
+from dpsu.report.replan import plan_of, plan_of_level
 
 DATA = {n: ["a", "b", "c"] for n in range(400)}
 PRIVATE = [row["name"] for row in dpsu.list_algorithms().iter_rows(named=True) if row["private"]]
@@ -69,6 +71,7 @@ def test_every_algorithm_has_a_page_with_its_curve(algorithm: str) -> None:
 
 def test_counts_policies_and_own_constants_find_their_plan() -> None:
     for statement in (
+        statement_of(dpsu.Auto(typical_items=2)),
         statement_of("focused-gaussian", counts=True),
         statement_of("weighted-laplace", counts=True),
         statement_of(dpsu.FocusedGaussian(rounds=4)),
@@ -100,7 +103,9 @@ def test_delta_is_not_the_chance_that_the_bound_fails() -> None:
     assert gaussian.budget is not None
     chance = chance_above(2.0, epsilon=2.0, delta=1e-6, budget=gaussian.budget)
     assert chance > 20e-6
-    assert f"one in {round(1 / chance):,}<" in page(gaussian)
+    rounded = math.floor(1 / chance / 100) * 100
+    assert 0 <= 1 / rounded - chance < 0.01 * chance
+    assert f"one in {rounded:,}<" in page(gaussian)
     assert "no bound" not in page(gaussian)
     assert "no bound" in page(laplace)
     assert "one in 500,000<" in page(laplace)  # twice the factor: delta / (1 - 1/2)
@@ -120,6 +125,53 @@ def test_levels_have_a_page() -> None:
     outline = Outline()
     outline.feed(shown)
     assert outline.open == []
+
+
+def test_levels_say_how_many_people_a_phrase_needs() -> None:
+    """As a plan at the noise and the thresholds of the level says; not where a level depends on the one before."""
+    for method in ("focused-gaussian", "dpne"):
+        made = dpsu.ngrams(
+            {n: ["a b c"] for n in range(400)}, epsilon=4, delta=1e-6, longest=2, max_items=12, method=method
+        ).statement
+        assert made is not None
+        plans = [plan_of_level(made, level) for level in made.parameters["levels"]]
+        assert (plans[1] is None) == (method == "dpne")
+        for plan in plans:
+            needed = plan.users_needed(0.5, 10) if plan else None
+            assert needed is None or f'<td class="number">{needed:,}</td>' in page(made)
+
+
+def test_candidates_have_a_curve_for_items_outside_the_list() -> None:
+    given = {"epsilon": 2.0, "delta": 1e-6, "candidates": ["a", "b", "c"], "false_share": 0.1}
+    made = dpsu.release(DATA, **given)
+    assert made.statement is not None
+    plan, asked = plan_of(made.statement), dpsu.plan(**given)
+    assert plan is not None
+    for listed in (False, True):
+        assert plan.users_needed(listed=listed) == asked.users_needed(listed=listed)
+        assert f"about {plan.users_needed(listed=listed)} people" in re.sub(
+            "</?strong>", "", page(made.statement)
+        )
+    only = dpsu.release(DATA, **given, discover=False).statement
+    assert only is not None
+    assert page(only).count("<svg") == 2
+
+
+@pytest.mark.filterwarnings("ignore::dpsu.errors.EmptyRelease")
+def test_a_series_has_the_curve_of_its_period(tmp_path: Path) -> None:
+    """Later periods have spent more of the budget, so an item that is held in every period needs fewer people."""
+    series = dpsu.Series.create(tmp_path / "a.series", epsilon=2, delta=1e-6, periods=3, max_items=5)
+    needed = []
+    for _ in range(3):
+        made = series.release(DATA).statement
+        assert made is not None
+        plan = plan_of(made)
+        assert plan is not None
+        assert f"about <strong>{plan.users_needed()} people" in page(made)
+        needed.append(plan.users_needed())
+    assert needed[0] > needed[1] > needed[2]
+    long = replace(made, parameters={**made.parameters, "periods": 366})
+    assert "<svg" not in page(long)
 
 
 def test_the_page_says_what_the_release_is_about() -> None:
@@ -178,7 +230,7 @@ def test_counts_sums_and_others_come_with_their_errors() -> None:
     shown = made.report().html
     assert made.statement is not None
     counts = made.statement.parameters["counts"]
-    assert f"within {math.ceil(1.96 * counts['sigma']):,} in 95\u00a0%" in shown
+    assert f"within {half_width(counts['sigma']):,.10g} in 95\u00a0%" in shown
     assert "sum of &lt;i&gt;, 0 to 5 per person" in shown
     assert "not released" in shown
 

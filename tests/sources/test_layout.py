@@ -1,5 +1,6 @@
 """Files as people have them: German Excel, UTF-16, workbooks; and SQLite and DuckDB."""
 
+import gzip
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,28 @@ def test_compressed_files(tmp_path: Path) -> None:
     lines = pl.DataFrame(ROWS, schema=["Kunde", "Ware", "Preis"], orient="row").write_ndjson()
     (tmp_path / "a.jsonl.zst").write_bytes(zstandard.compress(lines.encode()))
     assert items(tmp_path / "a.jsonl.zst") == ["Brot", "Käse"]
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, zstandard.compress], ids=["plain", "gz", "zst"])
+def test_encodings_of_compressed_files(pack: Any, tmp_path: Path) -> None:
+    ending = {gzip.compress: ".gz", zstandard.compress: ".zst"}.get(pack, "")
+    file = tmp_path / f"a.csv{ending}"
+    for encoding in ("utf-16", "utf-32", "utf-8-sig"):
+        file.write_bytes(pack(german().encode(encoding)))
+        assert items(file) == ["Brot", "Käse"]
+    file.write_bytes(pack(german().encode("cp1252")))
+    assert items(file, encoding="cp1252") == ["Brot", "Käse"]
+    with pytest.raises(SourceError, match="--encoding"):
+        items(file)
+
+
+def test_nulls_of_streams_and_queries_are_dropped() -> None:
+    table = pa.table({"Kunde": ["a", None, "b"], "Ware": ["x", "y", "z"], "more": [1, 2, None]})
+    with duckdb.connect() as connection:
+        connection.register("t", table)
+        for source, layout in ((table.to_reader(1), Layout()), (connection, Layout(query="select * from t"))):
+            sets = read_sets(source, user="Kunde", item="Ware", stream=STREAM, layout=layout, drop_nulls=True)
+            assert sorted(sets.names.decode(range(sets.n_items)).to_series()) == ["x", "z"]  # type: ignore[arg-type]
 
 
 def test_workbooks_in_and_out(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
+from forged_auto import FORGED_AUTO
 from forged_choices import OLD, TUNED
 from forged_forms import CLAIMS_AND_DATA, FORM
 from forged_lists import FORGED_LISTS
@@ -26,6 +27,7 @@ FORGERIES = [
     *ROUNDS,
     *COUNTS,
     *FORGED_LISTS,
+    *FORGED_AUTO,
     *NGRAMS,
     *TUNED,
     *OLD,

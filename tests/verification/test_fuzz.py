@@ -174,6 +174,8 @@ def _with_less_noise(stated: Fields) -> None:
         parameters["certain_from"] -= 1
     if stated["budget"]:
         stated["budget"] = {"mu": 2 * stated["budget"]["mu"], "delta_new": 1.0}
+    if "chosen" in parameters:
+        _with_less_noise(parameters["chosen"])
 
 
 @pytest.mark.parametrize("name", BASES)

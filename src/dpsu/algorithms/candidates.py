@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsu.algorithms.algorithm import Algorithm
+from dpsu.algorithms.auto import Auto
 from dpsu.algorithms.focused import (
     ROUNDING,
     Boundary,
@@ -104,7 +105,9 @@ class WithCandidates(Algorithm):
 def with_candidates(
     algorithm: Algorithm, listed: CandidateList, false_share: float | None, discover: bool
 ) -> WithCandidates:
-    """The algorithm with its list; only Focused Gaussian takes one."""
+    """The algorithm with its list; only Focused Gaussian takes one, and `auto` means it here."""
+    if isinstance(algorithm, Auto) and algorithm.typical_items is None:
+        algorithm = FocusedGaussian()
     if not isinstance(algorithm, FocusedGaussian):
         raise InvalidArgument(
             f"candidates work with focused-gaussian, not with {algorithm.name}: leave algorithm= out."

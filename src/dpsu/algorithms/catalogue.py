@@ -4,6 +4,7 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 from dpsu.algorithms import (
+    auto,
     count,
     dp_sips,
     focused,
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 CATALOGUE: dict[str, type[Algorithm]] = {
     algorithm.name: algorithm
-    for family in (count, weighted, policy, ordered, focused, dp_sips, mad, optimal_single, k_anonymity)
+    for family in (auto, count, weighted, policy, ordered, focused, dp_sips, mad, optimal_single, k_anonymity)
     for algorithm in family.ALGORITHMS
 }
 
@@ -85,3 +86,8 @@ def find_private(algorithm: "str | Algorithm", unsafe: bool = False) -> Algorith
             "(--unsafe); the result must not be published."
         )
     return found
+
+
+def hinted(algorithm: Algorithm, typical_items: float | None) -> Algorithm:
+    """The algorithm with the caller's hint, which only `auto` takes."""
+    return algorithm if typical_items is None else build(algorithm, typical_items=typical_items)

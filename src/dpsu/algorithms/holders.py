@@ -11,23 +11,33 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from dpsu.algorithms.algorithm import Algorithm
 from dpsu.algorithms.focused import FocusedGaussian
-from dpsu.algorithms.mechanism import Mechanism
+from dpsu.algorithms.mechanism import Mechanism, fewest_users
 from dpsu.algorithms.ranges import MAX_ITEMS
 from dpsu.algorithms.request import Request
 from dpsu.algorithms.share import focused_within, whole_budget
 from dpsu.errors import InvalidArgument
+from dpsu.outcome.columns import HOLDERS
 from dpsu.privacy import gaussian
 from dpsu.privacy.budget import Budget
 from dpsu.sources.values import Bounds, checked_bounds
 
-SHARE, SUMS_SHARE, OTHERS_SHARE = 0.23, 0.1, 0.02
+SHARE, SUMS_SHARE, OTHERS_SHARE = 0.15, 0.1, 0.02
 """Default shares of the budget: for counts, for all sums together, for all that is said of others."""
 
 DEFAULT_CUT = 5
 HALF_WIDTH = 1.96
 """95 % of normal noise lies within this many noise scales."""
+
+
+def half_width(sigma: float) -> float:
+    """The 95 % half-width of this noise: three digits, rounded up."""
+    half = HALF_WIDTH * sigma
+    digits = 2 - math.floor(math.log10(half))
+    return round(math.ceil(half * 10.0**digits) / 10.0**digits, max(digits, 0))
 
 
 def default_cut(histogram: Sequence[float] | None = None) -> int:
@@ -54,8 +64,8 @@ class Counts:
     A user with s released items counts as min(1, sqrt(max_items/s)) for each of them. A smaller `max_items` means less noise
     and counts that are too low for items of users with many items. `sums_share` is for all sums together, `others_share`
     for what is said of all items that were not released. A user's totals are scaled down if their squares exceed
-    `sums_max_items` squares of the largest total within the bounds; half of `max_items` unless given. With `raw=True`
-    nothing is rounded or cut off at 0.
+    `sums_max_items` squares of the largest total within the bounds; half of `max_items` unless given. Counts are rounded,
+    not negative, and not below the holders that an item needs to be released; with `raw=True` they are as drawn.
 
     >>> import dpsu
     >>> data = {n: ["bread", "milk"] for n in range(5000)}
@@ -85,7 +95,10 @@ class Counts:
 
 @dataclass(frozen=True)
 class CountingTerms:
-    """All that is measured of a release, with its shares; `max_items` None means that of the release."""
+    """All that is measured of a release, with its shares; `max_items` None means that of the release.
+
+    `notes` are for the curator; `advice` names the arguments that make counts less noisy.
+    """
 
     share: float = SHARE
     with_users: bool = False
@@ -97,6 +110,7 @@ class CountingTerms:
     sums_max_items: int | None = None
     raw: bool = True
     notes: tuple[str, ...] = ()
+    advice: str = "counts=dpsu.Counts(share=…, max_items=…) (--counts-share, --counts-max-items)"
 
     def __post_init__(self) -> None:
         if not 0 < self.share < 1:
@@ -118,7 +132,8 @@ DEFAULT_TERMS = CountingTerms()
 
 DEFAULT_NOTE = (
     f"Counts use the default cut: a user with more than {DEFAULT_CUT} released items counts for less than 1 in each. If "
-    "users hold more, counts are too low; if they hold fewer, a smaller cut has less noise: counts=dpsu.Counts(max_items=…)."
+    "users hold more, counts are too low; if they hold fewer, a smaller cut has less noise: "
+    "counts=dpsu.Counts(max_items=…) (--counts-max-items)."
 )
 
 
@@ -153,7 +168,7 @@ class Counting:
 
     `cut` is the squared ℓ2-norm of what one user gives to all counts, `sums_cut` that of what one user adds to all sums of a
     column, in squares of its largest value. `sums` and `others` have a noise scale per name; that of the number of users
-    among the others has the name "".
+    among the others has the name "". Counts of items that the mechanism selected are not below `floor`.
     """
 
     request: Request
@@ -165,6 +180,18 @@ class Counting:
     sums_cut: int
     sums: Mapping[str, float] = field(default_factory=dict)
     others: Mapping[str, float] = field(default_factory=dict)
+    floor: int = 0
+
+    def beside(self, mechanism: Mechanism) -> "Counting":
+        """These counts with the `floor` that the release itself implies, unless they are raw.
+
+        A holder gives an item most if it is the holder's only one. Items with fewer holders than the floor have a chance of
+        less than 50 % even then. The floor is public: it follows from the calibration.
+        """
+        if self.terms.raw:
+            return self
+        alone = fewest_users(lambda users: float(mechanism.chance(np.array([users]), 1)[0]), 0.5)
+        return replace(self, floor=alone or 0)
 
     @property
     def with_users(self) -> bool:
@@ -172,12 +199,14 @@ class Counting:
         return self.terms.with_users
 
     def errors(self) -> dict[str, Any]:
-        """The 95 % half-widths of all noise: public, and known before data is read."""
+        """The cuts, the floor, and the 95 % half-widths of all noise: public, and known before data is read."""
         return {
             "max_items": self.cut,
-            "half_width": HALF_WIDTH * self.sigma,
-            "sums": {name: HALF_WIDTH * sigma for name, sigma in self.sums.items()},
-            "others": {name or "holders": HALF_WIDTH * sigma for name, sigma in self.others.items()},
+            "half_width": half_width(self.sigma),
+            "floor": self.floor,
+            **({"sums_max_items": self.sums_cut} if self.sums else {}),
+            "sums": {name: half_width(sigma) for name, sigma in self.sums.items()},
+            "others": {name or HOLDERS: half_width(sigma) for name, sigma in self.others.items()},
         }
 
 

@@ -10,6 +10,7 @@ from dpsu.algorithms.holders import Counting, CountingTerms, share_with_counts
 from dpsu.algorithms.mechanism import Mechanism
 from dpsu.algorithms.request import Request
 from dpsu.engines.contract import Engine
+from dpsu.errors import InvalidArgument
 from dpsu.outcome.statement import Kind
 from dpsu.privacy.budget import Budget
 from dpsu.randomness.stream import Stream
@@ -24,6 +25,11 @@ Tell = Callable[[str], None]
 """Called with the name of each stage as it begins; stages are public."""
 
 UNSAFE = "This output carries no privacy promise and must not be published: {algorithm} is not differentially private."
+
+NO_BUDGET = (
+    "counts, sums and others take a share of the budget, and {algorithm} has none: it is not differentially private. Choose "
+    "another algorithm or leave them out."
+)
 
 OWN_POLICY = "own-policy"
 """Name of the algorithm in statements about a custom policy."""
@@ -55,7 +61,7 @@ class Chosen:
     """What a mechanism selected: the names of the released items, and the statement's fields that its private steps fixed.
 
     `users` is the noisy number of users and `others` what is said of all other items, where they were asked for. `notes`
-    are for the curator.
+    are for the curator. `seen` are notes on the user columns, if the job itself has read the data.
     """
 
     names: Any
@@ -63,6 +69,7 @@ class Chosen:
     users: int | None = None
     others: dict[str, float] | None = None
     notes: tuple[str, ...] = ()
+    seen: tuple[str, ...] = ()
 
 
 class Job(ABC):
@@ -107,6 +114,8 @@ class SingleJob(Job):
     """One mechanism, with counts of what it releases if they are asked for."""
 
     def __init__(self, algorithm: Algorithm, request: Request, counting: CountingTerms | None = None) -> None:
+        if counting is not None and not algorithm.private:
+            raise InvalidArgument(NO_BUDGET.format(algorithm=algorithm.name))
         self._unsafe = None if algorithm.private else UNSAFE.format(algorithm=algorithm.name)
         self._counting: Counting | None = None
         if counting is None:
@@ -129,16 +138,17 @@ class SingleJob(Job):
 
         tell("weighing and deciding")
         mechanism = self._mechanism.fitted(engine, sets, stream)
-        items = mechanism.select(engine, lists.leave_out(engine, sets, stream), stream)
+        items, fixed = mechanism.selected(engine, lists.leave_out(engine, sets, stream), stream)
         tell("decoding")
-        found = lists.names(engine, sets, items, self._counting, stream)
-        counting = self._counting
+        counting = self._counting and self._counting.beside(mechanism)
+        found = lists.names(engine, sets, items, counting, stream)
         users = (
             noisy_users(sets.n_users, sigma=counting.sigma, stream=stream)
             if counting is not None and counting.with_users
             else None
         )
-        return Chosen(found.names, users=users, others=found.others, notes=found.notes)
+        fields = {"parameters": {**self.promise.parameters, **fixed}} if fixed else {}
+        return Chosen(found.names, fields, users, found.others, found.notes)
 
     @property
     def counting(self) -> Counting | None:

@@ -23,7 +23,7 @@ from dpsu.algorithms.share import focused_within, noise_for, whole_budget
 from dpsu.engines.contract import Engine
 from dpsu.errors import InvalidArgument
 from dpsu.privacy.budget import Budget
-from dpsu.randomness.stream import Stream, open_stream
+from dpsu.randomness.stream import Stream
 from dpsu.sets.user_sets import UserSets
 from dpsu.sources.corpus import MOST_WORDS, Corpus
 from dpsu.sources.ngrams import NgramNames, Ngrams, longer, ngram_sets, spell, unigrams
@@ -89,6 +89,7 @@ class LevelsJob(Job):
         released: Codes = np.zeros(0, np.int64)
         names: list[pl.DataFrame] = []
         stated: list[dict[str, Any]] = []
+        notes: dict[str, None] = {}
         for level in self._levels:
             tell(f"level {level.size} of {len(self._levels)}")
             before = part.words_of(released)
@@ -97,9 +98,11 @@ class LevelsJob(Job):
             found = self._level(level, sets, part, before, engine, lists.of_size(level.size), stream)
             released, thresholds = found.codes, found.thresholds
             names.append(found.names)
+            notes |= dict.fromkeys(found.notes)
             stated.append(_stated(level, thresholds))
         frame = pl.concat(names).sort(self._column)
-        return Chosen(frame, {"parameters": {**self.promise.parameters, "levels": stated}})
+        told = {"parameters": {**self.promise.parameters, "levels": stated}}
+        return Chosen(frame, told, notes=tuple(notes))
 
     def _level(
         self,
@@ -116,12 +119,13 @@ class LevelsJob(Job):
         if level.size > 1 and level.method == "dpne":
             return self._known_level(level, corpus, sets, part, before, engine, stream)
         focused = level.focused()
-        # Every level has its own key, so no noise is used twice.
-        items = focused.select(engine, lists.leave_out(engine, sets, stream), open_stream())
+        items = focused.select(engine, lists.leave_out(engine, sets, stream), stream.step(level.size))
         shown = lists.with_public(engine, sets, items, stream)
-        names = lists.names(engine, sets, items, self._counting_of(level), stream).names
+        counting = self._counting_of(level)
+        made = lists.names(engine, sets, items, counting and counting.beside(focused), stream)
         codes = _numbers(sets)[np.flatnonzero(shown["released"])]
-        return Found(codes, names, {**focused.parameters(), "delta_new": focused.delta_new})
+        thresholds = {**focused.parameters(), "delta_new": focused.delta_new}
+        return Found(codes, made.names, thresholds, made.notes)
 
     def _known_level(
         self,
@@ -134,7 +138,7 @@ class LevelsJob(Job):
         stream: Stream,
     ) -> "Found":
         """What a level over a known domain releases: held n-grams, and some that nobody holds."""
-        domain, own = Joins(before), open_stream()
+        domain, own = Joins(before), stream.step(level.size)
         known = level.known(len(before), len(domain))
         items = known.select(engine, sets, own)
         drawn = part.add(domain.words(known.absent(len(domain), own)))
@@ -142,9 +146,10 @@ class LevelsJob(Job):
         absent = drawn[~_among(len(part), numbers[items["held"]])[drawn]]
         spelt = spell(part.words_of(absent), corpus.vocabulary.spelling())
         unheld = Listed(pl.DataFrame({self._column: pl.Series(spelt, dtype=pl.String)}))
-        names = unheld.names(engine, sets, items, self._counting_of(level), stream).names
+        made = unheld.names(engine, sets, items, self._counting_of(level), stream)
         codes = np.concatenate([numbers[np.flatnonzero(items["released"])], absent])
-        return Found(codes, names, {"sigma": known.sigma, "threshold": known.threshold})
+        thresholds = {"sigma": known.sigma, "threshold": known.threshold}
+        return Found(codes, made.names, thresholds, made.notes)
 
     def _counting_of(self, level: Level) -> Counting | None:
         """The counts of one level: each user counts for as many n-grams as the level allows."""
@@ -161,11 +166,12 @@ class LevelsJob(Job):
 
 @dataclass(frozen=True)
 class Found:
-    """What a level released: codes for the next level, names, and thresholds for the statement."""
+    """What a level released: codes for the next level, names, thresholds for the statement, notes for the curator."""
 
     codes: Codes
     names: pl.DataFrame
     thresholds: dict[str, Any]
+    notes: tuple[str, ...] = ()
 
 
 def plan_levels(

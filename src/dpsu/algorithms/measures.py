@@ -10,10 +10,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dpsu.algorithms.holders import HALF_WIDTH, Counting
+from dpsu.algorithms.holders import HALF_WIDTH, Counting, half_width
 from dpsu.algorithms.mechanism import drawn
 from dpsu.engines.contract import SHOWN, Columns, Engine, Rule
-from dpsu.outcome.columns import HALF, HOLDERS, half_width_of, mean_of, sum_of
+from dpsu.outcome.columns import HALF, HOLDERS, half_width_of, mean_of, measured_columns, sum_of
 from dpsu.randomness.noise import gaussian_cells
 from dpsu.randomness.stream import Purpose, Stream
 
@@ -26,9 +26,12 @@ NO_CUT = 1 << 40
 
 CELLS_PER_SIGMA = 2**10
 
+FOUND, SURE = "\0found", "\0sure"
+"""Columns for the time being: selected by the mechanism; counts above their half-width. No item has such a column."""
+
 MOSTLY_NOISE = (
-    "Most counts are smaller than their half-width: they are mostly noise. A larger share (Counts(share=…)), a smaller cut "
-    "(Counts(max_items=…)), a larger epsilon or fewer, coarser items would help."
+    "Most counts are smaller than their half-width: they are mostly noise. A larger epsilon or fewer, coarser items would "
+    "help, or a larger share and a smaller cut: {advice}."
 )
 
 
@@ -51,7 +54,10 @@ def measured(
     counting: Counting,
     stream: Stream,
 ) -> Measured:
-    """The released items of the table and the `absent` ones, which nobody holds, with all that is asked of them."""
+    """The released items of the table and the `absent` ones, which nobody holds, with all that is asked of them.
+
+    The column `found` of the table has the items that the mechanism selected and that are on no list.
+    """
     cut, sigma = counting.cut, counting.sigma
     shown = noisy_holders(engine, sets, items, cut=cut, sigma=sigma, stream=stream)
     absent = absent.with_columns(pl.Series(HOLDERS, noisy_absent(digests, sigma=sigma, stream=stream)))
@@ -68,14 +74,17 @@ def measured(
         absent = absent.with_columns(pl.Series(sum_of(name), cell * draw(nothing, digests)))
         if name in counting.others:
             others[name] = _noisy_other(rest, bounds.unit, counting.others[name], 1 + place, stream)
-    names = pl.concat([engine.names(sets, shown), absent]).sort(absent.columns[: -1 - len(counting.sums)])
+    shown = {**shown, SHOWN + FOUND: items["found"]}
+    keys = [name for name in absent.columns if name not in measured_columns(counting.sums)]
+    names = pl.concat([engine.names(sets, shown), absent.with_columns(pl.lit(False).alias(FOUND))]).sort(keys)
     if counting.others:
         from dpsu.kernels.measures import count_users_with
 
         users = count_users_with(sets.indptr, sets.items, other)
         others[""] = _noisy_other(users, 1.0, counting.others[""], 0, stream)
+    names = names.with_columns((pl.col(HOLDERS) > HALF_WIDTH * counting.sigma).alias(SURE))
     made = names if counting.terms.raw else _sensible(names, counting)
-    notes = (*counting.terms.notes, *_notes(made, counting))
+    notes = (*counting.terms.notes, *_notes(names, counting))
     return Measured(_completed(made, counting), _others(others, counting), notes)
 
 
@@ -144,9 +153,10 @@ def _noisy_other(total: int, unit: float, sigma: float, place: int, stream: Stre
 
 
 def _sensible(names: pl.DataFrame, counting: Counting) -> pl.DataFrame:
-    """No negative counts, no sums outside of what the bounds allow, and no more digits than the noise leaves."""
+    """No counts below 0 or the floor, no sums outside of what the bounds allow, no more digits than the noise leaves."""
     step = max(1, int(step_of(counting.sigma)))
-    made = names.with_columns(_to_step(pl.col(HOLDERS).clip(0), step).cast(pl.Int64))
+    floor = pl.when(FOUND).then(counting.floor).otherwise(0)
+    made = names.with_columns(pl.max_horizontal(_to_step(pl.col(HOLDERS), step).cast(pl.Int64), floor))
     for name, sigma in counting.sums.items():
         bounds = counting.terms.sums[name]
         sums = pl.col(sum_of(name))
@@ -161,19 +171,28 @@ def _to_step(values: pl.Expr, step: float) -> pl.Expr:
 
 def _completed(names: pl.DataFrame, counting: Counting) -> pl.DataFrame:
     """The columns with half-widths behind counts and sums, and means: sum by count, null where the count is mostly noise."""
-    half = HALF_WIDTH * counting.sigma
-    order = [name for name in names.columns if name not in {HOLDERS, *map(sum_of, counting.sums)}]
-    columns = [*map(pl.col, order), pl.col(HOLDERS), pl.lit(_up(half)).alias(HALF)]
+    order = [name for name in names.columns if name not in {FOUND, SURE, *measured_columns(counting.sums)}]
+    columns = [*map(pl.col, order), pl.col(HOLDERS), pl.lit(half_width(counting.sigma)).alias(HALF)]
     for name, sigma in counting.sums.items():
-        ratio = pl.col(sum_of(name)) / pl.col(HOLDERS)
-        bounds = counting.terms.sums[name]
-        mean = pl.when(pl.col(HOLDERS) > half).then(ratio.clip(bounds.low, bounds.high))
         columns += [
             pl.col(sum_of(name)),
-            pl.lit(_up(HALF_WIDTH * sigma)).alias(half_width_of(name)),
-            mean.round_sig_figs(3).alias(mean_of(name)),
+            pl.lit(half_width(sigma)).alias(half_width_of(name)),
+            _mean(name, sigma, counting).alias(mean_of(name)),
         ]
     return names.select(columns)
+
+
+def _mean(name: str, sigma: float, counting: Counting) -> pl.Expr:
+    """Sum by count within the bounds, to the digits that the noise of both leaves."""
+    bounds = counting.terms.sums[name]
+    mean = (pl.col(sum_of(name)) / pl.col(HOLDERS)).clip(bounds.low, bounds.high)
+    if not counting.terms.raw:
+        error = (sigma**2 + (mean * counting.sigma) ** 2).sqrt() / pl.col(HOLDERS)
+        digits = -(error / 2).log10().floor()
+        finer, coarser = pl.lit(10.0).pow(digits), pl.lit(10.0).pow(-digits)
+        rounded = (mean * finer).round() / finer
+        mean = pl.when(digits >= 0).then(rounded).otherwise((mean / coarser).round() * coarser)
+    return pl.when(SURE).then(mean)
 
 
 def _others(found: Mapping[str, float], counting: Counting) -> dict[str, float] | None:
@@ -187,17 +206,11 @@ def _others(found: Mapping[str, float], counting: Counting) -> dict[str, float] 
             positive = not name or counting.terms.sums[name].low >= 0
             value = round(round((max(0.0, value) if positive else value) / step) * step, 12)
         made[sum_of(name) if name else HOLDERS] = value
-        made[half_width_of(name) if name else HALF] = _up(HALF_WIDTH * sigma)
+        made[half_width_of(name) if name else HALF] = half_width(sigma)
     return made
-
-
-def _up(half: float) -> float:
-    """Three digits, rounded up."""
-    digits = 2 - math.floor(math.log10(half))
-    return round(math.ceil(half * 10.0**digits) / 10.0**digits, max(digits, 0))
 
 
 def _notes(names: pl.DataFrame, counting: Counting) -> tuple[str, ...]:
     """A note if most counts are smaller than their half-width. It depends on noisy counts alone."""
-    small = int((names[HOLDERS] < HALF_WIDTH * counting.sigma).sum())
-    return (MOSTLY_NOISE,) if 2 * small > names.height else ()
+    many = 2 * int(names[SURE].sum()) < names.height
+    return (MOSTLY_NOISE.format(advice=counting.terms.advice),) if many else ()

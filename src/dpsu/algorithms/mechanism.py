@@ -23,6 +23,9 @@ Floats = NDArray[np.float64]
 CELLS_PER_SIGMA = 2**16
 """Noisy totals are rounded to a grid of this many cells per standard deviation of the noise."""
 
+MOST_USERS = 2**40
+"""Chances are not computed for more users."""
+
 MOST = 0.75
 """If a larger share of the items still counts, noise is drawn for all items: selecting them would take longer."""
 
@@ -35,6 +38,10 @@ class Mechanism(ABC):
     @abstractmethod
     def select(self, engine: Engine, sets: Any, stream: Stream) -> Any:
         """The engine's table of items with the column `released`."""
+
+    def selected(self, engine: Engine, sets: Any, stream: Stream) -> tuple[Any, dict[str, Any]]:
+        """The same, and the parameters that private steps fixed on the way."""
+        return self.select(engine, sets, stream), {}
 
     @abstractmethod
     def chance(self, holders: NDArray[np.int64], set_size: int) -> Floats:
@@ -152,6 +159,23 @@ class OneRound(Mechanism):
     def budget(self) -> Budget | None:
         """Gaussian DP of one noisy sum, and the chance of a new item; None in ℓ1."""
         return self.spent
+
+
+def fewest_users(chance: Callable[[int], float], goal: float) -> int | None:
+    """The fewest users for whom a chance that grows with them reaches the goal; None if no number does."""
+    enough = 1
+    while chance(enough) < goal:
+        enough *= 2
+        if enough > MOST_USERS:
+            return None
+    too_few = enough // 2
+    while enough - too_few > 1:
+        middle = (too_few + enough) // 2
+        if chance(middle) < goal:
+            too_few = middle
+        else:
+            enough = middle
+    return enough
 
 
 def thinned(chance: Callable[[Floats], Floats], holders: NDArray[np.int64], share: float) -> Floats:

@@ -148,6 +148,8 @@ class Listed:
         if counting:
             _, excluded = self._digests(engine, sets, stream)
             left_out = among(items["digest"], excluded)
+            found = items["released"] & ~items["listed"] if "listed" in items else items["released"]
+            shown = {**shown, "found": found}
             return measured(engine, sets, shown, absent, digests[~held], left_out, counting, stream)
         return Measured(pl.concat([engine.names(sets, shown), absent]).sort(types.names()))
 

@@ -50,6 +50,7 @@ FALSE_SHARE = Range(
 OPTIONS = {
     "alpha": Range(0, 1e6, "the cutoff is the threshold plus alpha noise scales, and 3 is a common choice"),
     "passes": Range(1, 1000, "users come that often, each time with a part of the budget", whole=True),
+    "typical_items": Range(1, 10**6, "it is a typical number of items of one user"),
     "parts": Range(1, 1000, "it divides the users (docs/hybrid.md)", whole=True),
     "d_max": Range(1, 10**6, "users with more items do not reroute (docs/mad.md)", whole=True),
     "beta": Range(0, 1e6, "the cutoff is the threshold plus beta noise scales"),

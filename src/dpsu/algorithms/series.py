@@ -7,8 +7,8 @@ two a series would not be private. Proof: docs/series.md.
 """
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -204,6 +204,15 @@ def series_of(
     )
     return SeriesMechanism(
         request, focus, boundary, delta_new, tuple(map(int, max_items)), tuple(map(float, of_periods))
+    )
+
+
+def series_told(request: Request, delta_new: float, told: Mapping[str, Any]) -> SeriesMechanism:
+    """The mechanism that `SeriesMechanism.parameters` describes: a later version of dpsu must not calibrate it anew."""
+    focus = replace(CONSTANTS, rounds=told["rounds"], **{name: told[name] for name in NAMES})
+    of_periods = told["period_max_items"], told["period_shares"]
+    return series_of(
+        request, focus, told["sigma"], delta_new, *of_periods, told["shares"], told["thresholds"]
     )
 
 

@@ -7,14 +7,15 @@ every try is a release of its own, with more noise, and the largest leaves. Proo
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import count
 from typing import Any, Literal
 
 import numpy as np
 
 from dpsu.algorithms.algorithm import Algorithm
-from dpsu.algorithms.catalogue import DEFAULT, find
+from dpsu.algorithms.catalogue import find
+from dpsu.algorithms.focused import FocusedGaussian
 from dpsu.algorithms.holders import Counting, CountingTerms, share_with_counts
 from dpsu.algorithms.job import Chosen, Job, Promise, Tell, promise_of
 from dpsu.algorithms.mechanism import Mechanism
@@ -26,7 +27,7 @@ from dpsu.errors import InvalidArgument, NotPrivate
 from dpsu.hints import did_you_mean, moved_option
 from dpsu.privacy.budget import Budget
 from dpsu.privacy.selection import delta_of_best, new_item_runs
-from dpsu.randomness.stream import Purpose, Stream, open_stream
+from dpsu.randomness.stream import Purpose, Stream
 from dpsu.sets.split import split_users
 
 Method = Literal["part", "selection"]
@@ -58,7 +59,9 @@ class Candidate:
             if key not in KEYS:
                 hint = moved_option(key) or did_you_mean(key, KEYS)
                 raise InvalidArgument(f"a setting has no key {key!r}; it has {', '.join(KEYS)}.{hint}")
-        algorithm = find(setting.get("algorithm", DEFAULT))
+        algorithm = find(setting.get("algorithm", FocusedGaussian.name))
+        if algorithm.name == "auto":
+            raise InvalidArgument("auto chooses by itself, so it cannot be a setting to choose from.")
         if not algorithm.private:
             raise NotPrivate(
                 f"{algorithm.name} is not differentially private ({algorithm.proof}), so it cannot be a setting to choose "
@@ -174,16 +177,17 @@ class TuneOnPart(TuneJob):
         scores = []
         for place, trial in enumerate(self.trials, 1):
             tell(f"setting {place} of {len(self.trials)}")
-            scores.append(int(trial.select(engine, tried_on, open_stream())["released"].sum()))
+            scores.append(int(trial.select(engine, tried_on, stream.step(place))["released"].sum()))
         best = int(np.argmax(scores))
         chosen = self.candidates[best]
         mechanism, counting = chosen.counted_at(self.request.epsilon, self.request.delta, self._counts)
         tell("releasing")
-        items = mechanism.select(engine, lists.leave_out(engine, others, stream), open_stream())
-        names = lists.names(engine, others, items, counting, stream).names
+        items = mechanism.select(engine, lists.leave_out(engine, others, stream), stream.step(0))
+        found = lists.names(engine, others, items, counting and counting.beside(mechanism), stream)
         self.scores = scores
         made = promise_of(chosen.algorithm, mechanism, counting)
-        return self._chosen(names, best, made, {"share": self._share, "scores": scores})
+        released = self._chosen(found.names, best, made, {"share": self._share, "scores": scores})
+        return replace(released, notes=found.notes)
 
 
 class TuneBySelection(TuneJob):
@@ -200,8 +204,9 @@ class TuneBySelection(TuneJob):
         tell("trying settings")
         tried_on = lists.leave_out(engine, sets, stream)
         best: tuple[int, int, Any] = (-1, 0, None)
-        for place in draw_places(open_stream(), len(self.trials), self._tries):
-            items = self.trials[place].select(engine, tried_on, open_stream())
+        places = draw_places(stream.step(0), len(self.trials), self._tries)
+        for number, place in enumerate(places, 1):
+            items = self.trials[place].select(engine, tried_on, stream.step(number))
             best = max(best, (int(items["released"].sum()), place, items), key=lambda run: run[0])
         _, place, items = best
         names, story = lists.names(engine, sets, items, None, stream).names, {"mean_tries": self._tries}

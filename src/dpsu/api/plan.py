@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpsu.algorithms.algorithm import Algorithm
-from dpsu.algorithms.catalogue import DEFAULT, find
+from dpsu.algorithms.catalogue import DEFAULT, find, hinted
 from dpsu.algorithms.holders import Counting, CountingTerms, Counts, counting_terms
 from dpsu.algorithms.job import SingleJob
-from dpsu.algorithms.mechanism import Mechanism
-from dpsu.algorithms.request import DEFAULT_MAX_ITEMS, Calibration, Request
+from dpsu.algorithms.mechanism import MOST_USERS, Mechanism, fewest_users
+from dpsu.algorithms.request import Calibration, MaxItems, Request
 from dpsu.errors import DpsuError, InvalidArgument, NotPrivate
 from dpsu.hints import known_arguments
 from dpsu.privacy.advice import warn_of_weak_privacy
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from dpsu.sources.columns import ColumnNames
 
 SET_SIZES = (1, 3, 10, 30, 100, 300)
-LIMIT = 2**40
 
 LIMITS = (1, 3, 10, 30, 100, 300, 1000)
 """Values of max_items that a simulation compares."""
@@ -84,19 +83,7 @@ class Plan:
 
     def users_needed(self, chance: float = 0.5, set_size: int = 1, *, listed: bool = False) -> int | None:
         """The fewest users that give an item this chance in the worst case, as for `chance`; None if no number does."""
-        enough = 1
-        while self.chance(enough, set_size, listed=listed) < chance:
-            enough *= 2
-            if enough > LIMIT:
-                return None
-        too_few = enough // 2
-        while enough - too_few > 1:
-            middle = (too_few + enough) // 2
-            if self.chance(middle, set_size, listed=listed) < chance:
-                too_few = middle
-            else:
-                enough = middle
-        return enough
+        return fewest_users(lambda users: float(self.chance(users, set_size, listed=listed)), chance)
 
     def table(self, set_sizes: Sequence[int] | None = None) -> "pl.DataFrame":
         """The chance in the worst case, by number of holders (rows) and size of their sets (columns)."""
@@ -130,7 +117,7 @@ class Plan:
             "max_items": request.max_items,
             "calibration": request.calibration,
             "parameters": self.parameters,
-            **({"counts": self.counting.errors()} if self.counting else {}),
+            **({"counts": self.counting.beside(self.mechanism).errors()} if self.counting else {}),
             "users_for_even_odds": {str(size): self.users_needed(set_size=size) for size in self.set_sizes()},
             **self._listed_odds(),
             "chance": self._rows(),
@@ -192,7 +179,7 @@ class Plan:
     def _ladder(self, sizes: Sequence[int]) -> list[int]:
         """Numbers of users, from the first with a chance for the smallest sets to near certainty for the largest."""
         low = self.users_needed(0.01, min(sizes)) or 1
-        high = self.users_needed(0.99 * self.chance(LIMIT, max(sizes)), max(sizes)) or LIMIT
+        high = self.users_needed(0.99 * self.chance(MOST_USERS, max(sizes)), max(sizes)) or MOST_USERS
         rungs = np.unique(np.geomspace(max(1, low), max(low + 1, high), 12).round().astype(np.int64))
         return [int(rung) for rung in rungs]
 
@@ -202,8 +189,9 @@ def plan(
     *,
     epsilon: float,
     delta: float,
-    max_items: int = DEFAULT_MAX_ITEMS,
+    max_items: MaxItems = "auto",
     algorithm: str | Algorithm = DEFAULT,
+    typical_items: float | None = None,
     calibration: Calibration = "exact",
     counts: bool | Counts = False,
     sums: Mapping[str, tuple[float, float]] | None = None,
@@ -234,8 +222,8 @@ def plan(
     >>> outlook.low <= outlook.items <= outlook.high
     True
     """
-    chosen = find(algorithm)
-    request = Request(epsilon, delta, max_items, calibration)
+    chosen = hinted(find(algorithm), typical_items)
+    request = Request.asked(epsilon, delta, max_items, calibration)
     if shape is not None and like is not None:
         raise InvalidArgument("shape and like exclude each other: give one of them.")
     if like is not None and not data_is_public:

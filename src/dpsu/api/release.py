@@ -7,11 +7,11 @@ from typing import Any, Literal
 
 from dpsu.algorithms.algorithm import Algorithm
 from dpsu.algorithms.candidate_list import add_candidates
-from dpsu.algorithms.catalogue import DEFAULT, find_private
+from dpsu.algorithms.catalogue import DEFAULT, find_private, hinted
 from dpsu.algorithms.holders import Counts, counting_terms
 from dpsu.algorithms.job import SingleJob
 from dpsu.algorithms.public_items import read_lists
-from dpsu.algorithms.request import DEFAULT_MAX_ITEMS, Calibration, Request
+from dpsu.algorithms.request import Calibration, MaxItems, Request
 from dpsu.engines.choose import engine_for
 from dpsu.errors import InvalidArgument
 from dpsu.hints import known_arguments
@@ -37,8 +37,9 @@ def release(
     ngrams: int | Sequence[int] = 1,
     tokenizer: Tokenizer = "words",
     user_per: UserPer | None = None,
-    max_items: int = DEFAULT_MAX_ITEMS,
+    max_items: MaxItems = "auto",
     algorithm: str | Algorithm = DEFAULT,
+    typical_items: float | None = None,
     calibration: Calibration = "exact",
     drop_nulls: bool = False,
     format: str | None = None,
@@ -61,13 +62,16 @@ def release(
     period: str | None = None,
     unsafe: bool = False,
     engine: Literal["local", "spark"] | None = None,
+    spark_mode: Literal["task", "exchange"] | None = None,
     progress: Progress = None,
 ) -> Release:
     """Release the items that many users share, (epsilon, delta)-differentially private for every user.
 
     `source` is a path or glob (Parquet, CSV, JSON lines), a frame with an Arrow interface, or {user: items}. `user` and
-    `item` name its columns; several columns make a composite key. At most `max_items` items of one user count.
+    `item` name its columns; several columns make a composite key. At most `max_items` items of one user count; "auto"
+    leaves the number to `auto`, and is 300 for every other algorithm.
     `algorithm` is a name, which means its default options, or an object such as `dpsu.PolicyGaussian(alpha=2)`.
+    `typical_items` is an option of `auto`: a typical number of items per user that you know without looking at the data.
     `unsafe=True` admits algorithms that are not private. `progress=True` shows a bar, in a terminal or a notebook; a
     function is called with the name of each stage as it begins. Stages are public.
 
@@ -93,6 +97,9 @@ def release(
     `period` names the period that the data is from, such as "2026-01", and makes the promise one about a user's data in
     that period alone: a ledger adds up period by period (docs/series.md). `dpsu.Series` protects all periods together.
 
+    `engine="spark"` runs on Spark, as every Spark frame does: small data in one task, large data in exchanges.
+    `spark_mode` forces one of them (docs/cluster.md).
+
     >>> import dpsu
     >>> baskets = {f"user {n}": ["bread", "milk", f"secret {n}"] for n in range(1000)}
     >>> dpsu.release(baskets, epsilon=1, delta=1e-6).items
@@ -113,8 +120,8 @@ def release(
         sheet=sheet,
         query=query,
     )
-    where = engine_for(source, engine)
-    chosen = find_private(algorithm, unsafe).for_engine(where.parts)
+    where = engine_for(source, engine, spark_mode)
+    chosen = hinted(find_private(algorithm, unsafe), typical_items).for_engine(where.parts)
     chosen, notes = add_candidates(chosen, candidates, false_share, discover, described.text)
     counting = counting_terms(counts, sums, others)
     if counting is not None:
@@ -125,10 +132,6 @@ def release(
         described = replace(described, sums=counting.sums)
     lists = read_lists(public_items, exclude, described.text)
     lists = replace(lists, notes=lists.notes + notes)
-    if (lists or counting or candidates is not None) and where.name != "local":
-        raise InvalidArgument(
-            "public_items, exclude, candidates, counts, sums and others are for the local engine."
-        )
-    request = Request(epsilon, delta, max_items, calibration)
+    request = Request.asked(epsilon, delta, max_items, calibration)
     job = SingleJob(chosen, request, counting)
     return run(job, described, where, Terms(ledger, lists, title, note, check_user, progress, period))

@@ -2,15 +2,14 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpsu.algorithms.request import DEFAULT_MAX_ITEMS, Request
-from dpsu.algorithms.series import CONSTANTS, NAMES, SeriesMechanism, Shares, calibrate_series, series_of
+from dpsu.algorithms.series import SeriesMechanism, Shares, calibrate_series, series_told
 from dpsu.algorithms.series_job import SeriesJob, promise_of_series
 from dpsu.engines.choose import engine_for
-from dpsu.errors import InvalidArgument, LedgerError, SeriesError
+from dpsu.errors import DpsuError, InvalidArgument, LedgerError, SeriesError
 from dpsu.hints import known_arguments
 from dpsu.outcome import series_state
 from dpsu.outcome.ledger import Ledger, open_ledger
@@ -81,12 +80,9 @@ class Series:
         """
         mechanism = calibrate_series(epsilon, delta, periods, max_items, shares)
         stream, name = open_stream(), os.urandom(16).hex()
-        account, entry = open_ledger(ledger), None
+        account, whole = open_ledger(ledger), _first_statement(mechanism, name, stream.seeded)
         if account is not None:
-            if os.path.lexists(path):
-                raise SeriesError(f"there is something at {path} already: open it with Series.open(path).")
-            number = account.reserve(_first_statement(mechanism, name, stream.seeded), "a series")
-            entry = {"path": str(account.path.resolve()), "number": number}
+            account.require_room(whole)
         header = {
             "id": name,
             "key": stream.key.hex(),
@@ -100,9 +96,16 @@ class Series:
             "done": [],
             "before": None,
             "statements": {},
-            "ledger": entry,
+            "ledger": None if account is None else str(account.path.resolve()),
         }
         series_state.create(Path(path), header)
+        if account is not None:
+            # After the state: a folder that cannot be written or a full disk must cost no budget.
+            try:
+                account.reserve(whole, "a series")
+            except DpsuError:
+                Path(path).unlink()
+                raise
         return cls.open(path)
 
     @classmethod
@@ -296,14 +299,10 @@ def _name_of(shares: Shares) -> str:
 
 
 def _mechanism(header: dict[str, Any]) -> SeriesMechanism:
-    """The mechanism as it was calibrated at creation: a later version of dpsu must not change it."""
+    """The mechanism as it was calibrated at creation."""
     told = header["parameters"]
     request = Request(header["epsilon"], header["delta"], max(told["period_max_items"]))
-    focus = replace(CONSTANTS, rounds=told["rounds"], **{name: told[name] for name in NAMES})
-    of_periods = told["period_max_items"], told["period_shares"]
-    return series_of(
-        request, focus, told["sigma"], header["delta_new"], *of_periods, told["shares"], told["thresholds"]
-    )
+    return series_told(request, header["delta_new"], told)
 
 
 def _next_period(header: dict[str, Any], horizon: int, asked: int | None) -> int:
@@ -329,23 +328,25 @@ def _next_period(header: dict[str, Any], horizon: int, asked: int | None) -> int
 
 def _ledger_of(state: State, moved: Ledger | str | Path | None) -> Ledger | None:
     """The ledger of the series, brought up to date; a state that is older than its ledger is refused."""
-    entry, done = state.header["ledger"], state.header["done"]
-    if entry is None:
+    place, done = state.header["ledger"], state.header["done"]
+    if place is None:
         if moved is not None:
             raise InvalidArgument("this series was created without a ledger: record its statement instead.")
         return None
-    ledger = open_ledger(moved if moved is not None else entry["path"])
+    ledger = open_ledger(moved if moved is not None else place)
     assert ledger is not None
-    entries = ledger.entries()
-    number = entry["number"]
-    if number > len(entries) or entries[number - 1].series != state.header["id"]:
-        raise LedgerError(f"{ledger.path} is not the ledger of this series.")
-    known = entries[number - 1].periods
+    entry = next((each for each in ledger.entries() if each.series == state.header["id"]), None)
+    if entry is None:
+        raise LedgerError(
+            f"the ledger {ledger.path} does not have this series. If its creation was interrupted, delete {state.path} "
+            "and create it again; otherwise name its ledger."
+        )
+    known = entry.periods
     if [period for period, _ in known] == done and (not known or known[-1][1] == state.seal):
         return ledger
     behind = [period for period, _ in known] == done[:-1]
     if done and behind and (not known or known[-1][1] == state.header["before"]):
-        ledger.note_period(number, done[-1], state.seal)
+        ledger.note_period(entry.number, done[-1], state.seal)
         return ledger
     raise SeriesError(
         f"{state.path} is not the latest state of this series: the ledger {ledger.path} has periods that it lacks, or "

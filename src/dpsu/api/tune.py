@@ -125,5 +125,5 @@ def tune(
     )
     lists = read_lists(public_items, exclude, described.text)
     terms = Terms(ledger, lists, title, note, check_user, progress)
-    made = run(job, described, engine_for(source, "local"), terms)
+    made = run(job, described, engine_for(source), terms)
     return Tuned(job.setting, job.scores, made)

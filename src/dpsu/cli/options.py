@@ -50,6 +50,10 @@ CalibrationOption = Annotated[
     CalibrationName, typer.Option(help="The tightest proven calibration, or the paper's.")
 ]
 MaxItems = Annotated[int, typer.Option(help="Number of items of one user that count at most.")]
+MaxItemsOrAuto = Annotated[
+    str,
+    typer.Option(help="Number of items of one user that count at most; auto: chosen by the algorithm auto."),
+]
 StatementPath = Annotated[Path, typer.Argument(help="The statement of a release, a JSON file.")]
 Unsafe = Annotated[
     bool, typer.Option("--unsafe", help="Allow algorithms that are not private, for research.")
@@ -203,6 +207,10 @@ class AlgorithmOptions:
         float | None,
         typer.Option(help="Policies: noise scales from the threshold to the cutoff; default: 3."),
     ] = None
+    typical_items: Annotated[
+        float | None,
+        typer.Option(help="auto: typical number of items per user, known without looking at the data."),
+    ] = None
     passes: Annotated[
         int | None, typer.Option(help="Policies: number of passes over the users; default: 1.")
     ] = None
@@ -227,7 +235,8 @@ class AlgorithmOptions:
         """The algorithm as an object, if the caller named one or gave an option."""
         from dpsu.algorithms.catalogue import DEFAULT, build
 
-        options = given(alpha=self.alpha, passes=self.passes, parts=self.parts, order=self.order, k=self.k)
+        names = ("alpha", "typical_items", "passes", "parts", "order", "k")
+        options = given(**{name: getattr(self, name) for name in names})
         if self.algorithm is None and not options:
             return {}
         return {"algorithm": build(self.algorithm or DEFAULT, **options)}
@@ -241,12 +250,18 @@ class CountOptions:
         False
     )
     counts_share: Annotated[
-        float | None, typer.Option(help="Share of the budget for counts; default: 0.23. Implies --counts.")
+        float | None, typer.Option(help="Share of the budget for counts; default: 0.15. Implies --counts.")
     ] = None
     counts_max_items: Annotated[
         int | None,
         typer.Option(help="Released items for which a user counts in full; default: 5. Implies --counts."),
     ] = None
+    counts_raw: Annotated[
+        bool,
+        typer.Option(
+            "--counts-raw", help="Neither round counts nor lift negative ones to 0. Implies --counts."
+        ),
+    ] = False
 
     @property
     def counted(self) -> bool:
@@ -257,7 +272,9 @@ class CountOptions:
         """The arguments of the Python functions."""
         from dpsu.algorithms.holders import Counts
 
-        asked = given(share=self.counts_share, max_items=self.counts_max_items)
+        asked = given(
+            share=self.counts_share, max_items=self.counts_max_items, raw=True if self.counts_raw else None
+        )
         return {"counts": Counts(**asked) if asked else self.counts}
 
 
@@ -276,38 +293,6 @@ class ListOptions(CountOptions):
     def arguments(self) -> dict[str, Any]:
         """The arguments of the Python functions."""
         return {**super().arguments(), "public_items": self.public_items, "exclude": self.exclude}
-
-
-@dataclass(frozen=True, kw_only=True)
-class MeasureOptions:
-    """Sums beside counts, and what is said of items that are not released."""
-
-    sum: Annotated[
-        list[str] | None,
-        typer.Option(help="Column to sum and bounds of a user's total, such as days:0:50; repeat it."),
-    ] = None
-    others: Annotated[
-        bool, typer.Option("--others", help="Print one number for all items that are not released.")
-    ] = False
-
-    def arguments(self) -> dict[str, Any]:
-        """The arguments of the Python functions."""
-        sums = [_bounds(text) for text in self.sum or []]
-        if len(dict(sums)) < len(sums):
-            raise InvalidArgument("--sum names a column twice: give each column once.")
-        return {"sums": dict(sums) or None, "others": self.others}
-
-
-def _bounds(text: str) -> tuple[str, tuple[float, float]]:
-    """The column and the bounds that days:0:50 means."""
-    column, *bounds = text.rsplit(":", 2)
-    try:
-        low, high = map(float, bounds)
-    except ValueError:
-        raise InvalidArgument(
-            f"--sum takes a column and two bounds, such as days:0:50, not {text!r}."
-        ) from None
-    return column, (low, high)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -365,6 +350,16 @@ class RecordOptions:
 def given(**options: Any) -> dict[str, Any]:
     """The options that the caller set."""
     return {name: value for name, value in options.items() if value is not None}
+
+
+def max_items_of(text: str) -> Any:
+    """A number, or "auto"."""
+    if text == "auto":
+        return text
+    try:
+        return int(text)
+    except ValueError:
+        raise InvalidArgument(f"--max-items takes a whole number or auto, not {text!r}.") from None
 
 
 def _columns(names: list[str] | None) -> str | list[str] | None:

@@ -120,12 +120,13 @@ class OutputOptions:
             write_report(result.statement, self.report, released=len(result))
 
     def _tell(self, result: Any) -> None:
+        from dpsu.report.measures import others_in_words
         from dpsu.report.text import statement_panel
 
         place = "standard output" if self.output == STANDARD else self.output
         say(f"released {len(result):,} item{'' if len(result) == 1 else 's'} to {place}")
-        for name, value in (result.others or {}).items():
-            say(f"all other items, {name}: {value:,.6g}")
+        if result.others:
+            say(f"all other items: {others_in_words(result.others)}")
         errors().print(statement_panel(result.statement, result.warning))
         if result.statement is not None and self.statement_path is not None:
             say(f"the statement is in {self.statement_path}")

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 import dpsu
+from dpsu.cli.measures import MeasureOptions
 from dpsu.cli.options import (
     AlgorithmOptions,
     AsJson,
@@ -15,10 +16,10 @@ from dpsu.cli.options import (
     CalibrationOption,
     CandidateOptions,
     CountOptions,
-    MaxItems,
-    MeasureOptions,
+    MaxItemsOrAuto,
     PrivacyOptions,
     given,
+    max_items_of,
 )
 from dpsu.cli.paths import require_apart
 from dpsu.cli.terminal import notes, say, stages, tell
@@ -38,7 +39,7 @@ def plan(
     counts: CountOptions,
     measures: MeasureOptions,
     listed: CandidateOptions,
-    max_items: MaxItems = 300,
+    max_items: MaxItemsOrAuto = "auto",
     calibration: CalibrationOption = CalibrationName.exact,
     users: Annotated[
         int | None, typer.Option(help="Number of users. Without --delta, the plan uses 1/(100 users).")
@@ -81,10 +82,9 @@ def plan(
         made = dpsu.plan(
             **privacy.arguments(),
             **algorithm.arguments(),
-            **counts.arguments(),
-            **measures.arguments(),
+            **measures.arguments(counts.arguments()),
             **listed.arguments(),
-            max_items=max_items,
+            max_items=max_items_of(max_items),
             calibration=calibration.value,
             **given(shape=shape, like=like, user=user, item=item, text=text),
             data_is_public=data_is_public,

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 import dpsu
+from dpsu.cli.measures import MeasureOptions
 from dpsu.cli.options import (
     AlgorithmOptions,
     CalibrationName,
@@ -13,11 +14,11 @@ from dpsu.cli.options import (
     CandidateOptions,
     DataOptions,
     ListOptions,
-    MaxItems,
-    MeasureOptions,
+    MaxItemsOrAuto,
     PrivacyOptions,
     RecordOptions,
     Unsafe,
+    max_items_of,
 )
 from dpsu.cli.outputs import OutputOptions
 from dpsu.cli.terminal import notes, stages
@@ -39,7 +40,7 @@ def release(
     listed: CandidateOptions,
     measures: MeasureOptions,
     record: RecordOptions,
-    max_items: MaxItems = 300,
+    max_items: MaxItemsOrAuto = "auto",
     calibration: CalibrationOption = CalibrationName.exact,
     unsafe: Unsafe = False,
     period: Annotated[
@@ -67,11 +68,10 @@ def release(
             **data.arguments(),
             **privacy.arguments(),
             **algorithm.arguments(),
-            **lists.arguments(),
+            **measures.arguments(lists.arguments()),
             **listed.arguments(),
-            **measures.arguments(),
             **record.arguments(),
-            max_items=max_items,
+            max_items=max_items_of(max_items),
             calibration=calibration.value,
             unsafe=unsafe,
             period=period,

@@ -12,8 +12,8 @@ OPTIONS = {
 }  # fmt: skip
 """The option of each argument."""
 
-BOTH = re.compile(r"\b\w+=(?:True|…)? \((--[\w-]+)\)")
-"""An argument with its option behind it."""
+BOTH = re.compile(r"\b\w+=(?:True|…|dpsu\.\w+\([^)]*\))? \((--[\w-]+(?:, --[\w-]+)*)\)")
+"""An argument with its options behind it."""
 
 ARGUMENT = re.compile(rf"(?<![\w/\\'\"=(])({'|'.join(OPTIONS)})=(?:True|…)?(?=[\s.,;:)]|$)")
 """An argument in a sentence; not a part `key=…` of a path, nor an argument inside of a call."""

@@ -8,7 +8,7 @@ from dpsu.errors import InvalidArgument
 ENGINES = ("local", "spark")
 
 
-def engine_for(source: Any, name: str | None = None) -> Engine:
+def engine_for(source: Any, name: str | None = None, spark_mode: Any = None) -> Engine:
     """The engine of this name; by default Spark for Spark frames and the local engine for everything else."""
     from dpsu.engines.local import LocalEngine
     from dpsu.engines.spark.session import is_spark_frame
@@ -22,5 +22,7 @@ def engine_for(source: Any, name: str | None = None) -> Engine:
     if name == "spark" or is_spark_frame(source):
         from dpsu.engines.spark.engine import SparkEngine
 
-        return SparkEngine(source)
+        return SparkEngine(source, spark_mode)
+    if spark_mode is not None:
+        raise InvalidArgument("spark_mode is for the Spark engine: pass a Spark frame or engine='spark'.")
     return LocalEngine()

@@ -1,6 +1,6 @@
 """The engine contract. An algorithm is written once, with the methods of `Engine`."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -13,6 +13,7 @@ from dpsu.randomness.stream import Stream
 if TYPE_CHECKING:
     import polars as pl
 
+    from dpsu.algorithms.job import Job
     from dpsu.sets.user_sets import Digests
     from dpsu.sources.source import Source
 
@@ -86,6 +87,9 @@ class Engine(Protocol):
     def __exit__(self, *error: object) -> None:
         """Drop everything that is kept."""
 
+    def place(self, job: "Job") -> "Job":
+        """The job as this engine runs it: itself, or one that runs it elsewhere."""
+
     def read(self, source: "Source", stream: Stream) -> Any:
         """The sets of all users; if the source has a text rule, it makes the items."""
 
@@ -109,6 +113,12 @@ class Engine(Protocol):
 
     def items(self, sets: Any) -> Any:
         """The table of items, with their digests in the column `digest`."""
+
+    def restrict(self, sets: Any, items: Any) -> Any:
+        """The sets as if nobody held items whose column `open` is false; their table of items is `items`."""
+
+    def tally(self, sets: Any, bins: Sequence[int], noise: Callable[[Any], Any]) -> NDArray[np.int64]:
+        """How many users have a set of at least bins[k] and below bins[k + 1] items, after `noise` was added."""
 
     def bound(self, sets: Any, max_items: int, stream: Stream, *, round: int = 0, keep: Any = None) -> Any:
         """Every user's set, sampled uniformly to `max_items` among the items whose column `open` is true in `keep`.

@@ -25,6 +25,7 @@ from dpsu.sources.pairs import read_sets
 from dpsu.sources.text import read_text
 
 if TYPE_CHECKING:
+    from dpsu.algorithms.job import Job
     from dpsu.sources.source import Source
 
 MOST_THREADS = 256
@@ -46,7 +47,8 @@ NO_VALUES = np.zeros(0, np.float64)
 class Rows:
     """The sets of some users: like `UserSets`, without the names. `indptr` may start anywhere in `items`.
 
-    No row has more than `longest` items. `held` are the items that occur in any row of the engine.
+    No row has more than `longest` items. `held` are the items that occur in any row of the engine;
+    `table` is the table of items, if it has more columns than their digests.
     """
 
     indptr: NDArray[np.int64]
@@ -55,6 +57,7 @@ class Rows:
     item_digests: Digests
     held: NDArray[np.bool_]
     longest: int
+    table: Columns | None = None
     listed: NDArray[np.bool_] | None = None
 
 
@@ -78,6 +81,10 @@ class LocalEngine:
     def __exit__(self, *error: object) -> None:
         """Stop the threads."""
         self._pool.shutdown()
+
+    def place(self, job: "Job") -> "Job":
+        """The job itself."""
+        return job
 
     def read(self, source: "Source", stream: Stream) -> UserSets:
         """The sets of all users in files, frames, collections or text."""
@@ -111,7 +118,20 @@ class LocalEngine:
     def items(self, sets: Sets) -> Columns:
         """One row per item of the union, with its digest, and whether it is listed if there is a list."""
         first = _parts_of(sets)[0]
+        if isinstance(first, Rows) and first.table is not None:
+            return first.table
         return {"digest": first.item_digests, **({} if first.listed is None else {"listed": first.listed})}
+
+    def restrict(self, sets: Sets, items: Columns) -> list[Rows]:
+        """The sets restricted to open items, with their table of items."""
+        rows = self._on_threads(partial(_with_open, opened=items["open"]), self._rows_of(sets))
+        return [replace(own, table=items) for own in rows]
+
+    def tally(
+        self, sets: Sets, bins: Sequence[int], noise: Callable[[NDArray[np.int64]], NDArray[np.int64]]
+    ) -> NDArray[np.int64]:
+        """The noisy number of users by the size of their sets."""
+        return noise(sum((tallied(own, bins) for own in _parts_of(sets)), np.zeros(len(bins), np.int64)))
 
     def admit(self, sets: UserSets, items: pl.DataFrame, digests: Digests, may_pass: DigestTest) -> UserSets:
         """The sets with these items in the union, held or not, but those that nobody holds and that cannot come out."""
@@ -230,7 +250,7 @@ class LocalEngine:
                 sets.item_digests,
                 held,
                 longest,
-                sets.listed,
+                listed=sets.listed,
             )
             for first, last in pairwise(bounds)
         ]
@@ -257,6 +277,12 @@ def _parts_of(sets: Sets) -> Sequence[UserSets | Rows]:
 def longest_of(indptr: NDArray[np.int64]) -> int:
     """The size of the largest set."""
     return int(np.diff(indptr).max(initial=0))
+
+
+def tallied(rows: UserSets | Rows, bins: Sequence[int]) -> NDArray[np.int64]:
+    """The exact number of users in every bin of sizes."""
+    place = np.searchsorted(np.array(bins), np.diff(rows.indptr), side="right")
+    return np.bincount(place, minlength=len(bins) + 1)[1:].astype(np.int64)
 
 
 def _with_open(rows: Rows, opened: NDArray[np.bool_]) -> Rows:

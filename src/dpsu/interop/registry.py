@@ -10,7 +10,8 @@ from typing import Any
 from dpsu.algorithms.catalogue import CATALOGUE
 from dpsu.errors import InvalidArgument
 from dpsu.outcome.statement import Statement
-from dpsu.report.facts import counts_in_words, item_in_words, parameters_in_words, user_in_words
+from dpsu.report.facts import item_in_words, parameters_in_words, user_in_words
+from dpsu.report.measures import measured_of, measures_in_words
 from dpsu.report.numbers import counted
 
 KINDS = {
@@ -156,11 +157,11 @@ def _mechanisms(statement: Statement) -> str:
     kind = CATALOGUE.get(statement.algorithm)
     what = f" ({kind.summary})" if kind else ""
     parameters = [f"{name} {value}" for name, value in parameters_in_words(statement) if name not in INTERNAL]
-    counts = statement.parameters.get("counts")
+    measured = measured_of(statement)
     lines = [
         f"- Algorithm: {statement.algorithm}{what}, {statement.calibration} calibration, max_items {statement.max_items}.",
         f"- Parameters, in units of the budget of one user: {', '.join(parameters)}." if parameters else "",
-        f"- Counts: {counts_in_words(counts)}." if isinstance(counts, Mapping) else "",
+        f"- {measures_in_words(measured, levels=statement.kind == 'levels')}" if measured else "",
         f"- Library: dpsu {statement.version}; proof: {statement.proof}.",
         f"- Randomness: {statement.noise_source}.",
         "- Time and memory of the run are not protected.",

@@ -18,7 +18,7 @@ from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, CountVectorizer,
 
 from dpsu.algorithms.candidate_list import add_candidates
 from dpsu.algorithms.catalogue import DEFAULT, find_private
-from dpsu.algorithms.holders import CountingTerms
+from dpsu.algorithms.holders import CountingTerms, Counts
 from dpsu.algorithms.job import SingleJob
 from dpsu.algorithms.public_items import Listed
 from dpsu.algorithms.request import DEFAULT_MAX_ITEMS, Request
@@ -43,6 +43,7 @@ CROSS_VALIDATION = (
     "a private vectorizer is fitted inside of cross-validation or a search. Every fit is a release of its own, and their "
     "budgets add up for a user who is in several training sets. Fit it once, outside, or give a ledger."
 )
+ADVICE = "idf_share=…, idf_max_items=…"
 MODEL_SELECTION = "sklearn.model_selection"
 HARMLESS = {"min_df": 1, "max_df": 1.0, "max_features": None}
 
@@ -264,7 +265,9 @@ class PrivateCountVectorizer(_PrivateVocabulary, CountVectorizer):  # type: igno
 class PrivateTfidfVectorizer(_PrivateVocabulary, TfidfVectorizer):  # type: ignore[misc]
     """Tf-idf over a private vocabulary; the idf is computed from noisy numbers of the users who have a word.
 
-    Vocabulary (Focused Gaussian) and counts share one (epsilon, delta): `idf_share` of mu^2 goes to the counts.
+    Vocabulary (Focused Gaussian) and counts share one (epsilon, delta): `idf_share` of mu^2 goes to the counts. A user with
+    s words of the vocabulary counts as min(1, sqrt(idf_max_items/s)) for each: a small number has less noise, and lowers the
+    counts of all words much alike, which a normed tf-idf hardly shows. Counts are not below the users whom a word needs.
     """
 
     def __init__(
@@ -274,6 +277,7 @@ class PrivateTfidfVectorizer(_PrivateVocabulary, TfidfVectorizer):  # type: igno
         delta: float,
         max_items: int = DEFAULT_MAX_ITEMS,
         idf_share: float = 0.1,
+        idf_max_items: int = 10,
         ngram_range: tuple[int, int] = (1, 1),
         tokenizer: Tokenizer = "words",
         lowercase: bool = True,
@@ -315,10 +319,14 @@ class PrivateTfidfVectorizer(_PrivateVocabulary, TfidfVectorizer):  # type: igno
         self.title = title
         self.drop_nulls = drop_nulls
         self.idf_share = idf_share
+        self.idf_max_items = idf_max_items
 
     def fit(self, raw_documents: Iterable[str], y: Any = None, groups: Sequence[Any] | None = None) -> Self:
         """Learn vocabulary and idf privately; `groups` has the user of each document."""
-        terms = CountingTerms(share=self.idf_share, with_users=True)
+        asked = Counts(share=self.idf_share, max_items=self.idf_max_items)
+        terms = CountingTerms(
+            share=asked.share, max_items=asked.max_items, with_users=True, raw=False, advice=ADVICE
+        )
         result = self._run(DEFAULT, self._frame(raw_documents, groups), terms)
         assert result.counts is not None
         assert result.users is not None

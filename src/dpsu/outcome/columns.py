@@ -15,7 +15,12 @@ def sum_of(column: str) -> str:
 
 def half_width_of(column: str) -> str:
     """The column of the half-widths of these sums."""
-    return f"{column}_sum_half_width"
+    return half_name(sum_of(column))
+
+
+def half_name(numbers: str) -> str:
+    """The column with the half-widths of these numbers: holders or a sum."""
+    return HALF if numbers == HOLDERS else f"{numbers}_{HALF}"
 
 
 def mean_of(column: str) -> str:

@@ -2,12 +2,14 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
+from dpsu.errors import InvalidArgument
 from dpsu.outcome.columns import HOLDERS, columns_beside, sum_of
 from dpsu.outcome.statement import Statement
 from dpsu.outcome.write import write_frame
@@ -177,22 +179,46 @@ class LocalRelease(Release):
         return self._names
 
 
+@dataclass(frozen=True, repr=False)
+class Brought:
+    """Released items that a Spark task has sent to the driver, and the session to take them back to."""
+
+    frame: pl.DataFrame
+    session: Any
+    partitions: int = 1
+
+
 class SparkRelease(Release):
-    """A release that stays on the cluster until its items are requested."""
+    """A release of the Spark engine: a large one stays on the cluster until its items are requested."""
 
     def __init__(self, names: Any, statement: Statement | None, warning: str | None = None) -> None:
         super().__init__(statement, warning)
-        self._spark = names
+        self._names = names
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A session cannot be pickled: the items go, and the copy has them on its machine alone."""
+        return {**super().__getstate__(), "_names": Brought(self._frame, None), "_spark": None}
+
+    @cached_property
+    def _spark(self) -> Any:
+        if not isinstance(self._names, Brought):
+            return self._names
+        names = self._names
+        if names.session is None:
+            raise InvalidArgument("this release was copied from another process and has no Spark session.")
+        return names.session.createDataFrame(names.frame.to_arrow()).repartition(names.partitions)
 
     @cached_property
     def _frame(self) -> pl.DataFrame:
+        if isinstance(self._names, Brought):
+            return self._names.frame
         frame = pl.from_arrow(self._spark.toArrow())
         assert isinstance(frame, pl.DataFrame)
         return frame.sort(frame.columns)
 
     @cached_property
     def _size(self) -> int:
-        return int(self._spark.count())
+        return self._frame.height if isinstance(self._names, Brought) else int(self._spark.count())
 
     def __len__(self) -> int:
         return self._size
@@ -211,7 +237,7 @@ class SparkRelease(Release):
 
     @property
     def write(self) -> Any:
-        """The Spark writer, to save the items from the cluster: `release.write.parquet(path)`."""
+        """The Spark writer: `release.write.parquet(path)`, `release.write.saveAsTable(name)`."""
         return self._spark.write
 
 

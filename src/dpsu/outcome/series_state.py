@@ -19,6 +19,7 @@ from typing import Any, BinaryIO
 import polars as pl
 
 from dpsu.errors import OutputError, SeriesError
+from dpsu.outcome.write import require_folder
 
 MAGIC = b"dpsu-series/1\n"
 FAMILY = b"dpsu-series/"
@@ -118,14 +119,22 @@ class Writer:
 def create(path: Path, header: dict[str, Any]) -> None:
     """Write the state of a new series; there must be nothing at `path`."""
     if os.path.lexists(path):
-        raise SeriesError(f"there is something at {path} already: open it with Series.open(path).")
-    if not path.parent.is_dir():
-        raise SeriesError(f"there is no folder {path.parent} for the series.")
-    writer = Writer(path)
+        raise SeriesError(f"there is something at {path} already: choose another path for a new series.")
     try:
-        writer.commit(header, None)
-    finally:
-        writer.close()
+        require_folder(path)
+        # Takes the name, so that of two processes only one creates a series here.
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    except OSError as error:
+        raise OutputError(f"cannot write {path}: {error.strerror}.") from error
+    try:
+        writer = Writer(path)
+        try:
+            writer.commit(header, None)
+        finally:
+            writer.close()
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
 
 
 @contextmanager

@@ -28,20 +28,18 @@ NOISE_SOURCE = (
 )
 
 NOT_COVERED = (
-    "replacing one user by another (two steps of the unit)",
-    "anything about items that are not in the output, except that they are not in it",
-    "other releases over the same users: their budgets add up",
-    "users whose data says much about each other, unless they are one user in the column given",
-    "time, memory and other traces of the machine that ran the release",
+    "replacing one user by another: that is two changes, a removal and an addition",
+    "items that are not in the output: some users may have them all the same",
+    "other releases about the same users: their budgets add up",
+    "groups whose data says much about each other, such as a family: each user is protected, not the group",
+    "people who can observe the machine during the release: run time, memory and other traces",
 )
 
 SEEDED = "the randomness was seeded for a test, so nothing is promised"
 
 UNIT_OF_SERIES = "one user, added or removed, in all periods together"
 
-NOT_ACROSS_PERIODS = (
-    "the same user in other periods: budgets of different periods do not add up in this promise"
-)
+NOT_ACROSS_PERIODS = "the same user in other periods: every period has a promise of its own"
 
 Kind = Literal["single", "levels", "tuned", "series"]
 """One mechanism; one per level of n-grams; one whose setting was chosen among trials; or one over several periods."""
@@ -162,11 +160,14 @@ def unit_of(kind: Kind, period: str | None = None) -> str:
 
 
 def claims(
-    data: Mapping[str, Any], lists: Mapping[str, Any], policies: Mapping[str, Any] | None = None
+    data: Mapping[str, Any],
+    lists: Mapping[str, Any],
+    policies: Mapping[str, Any] | None = None,
+    typical_items: float | None = None,
 ) -> tuple[str, ...]:
     """What the caller must guarantee: the promise holds only if all of it is true.
 
-    `policies` are the custom policies by name, each with its `norm` and `symmetric`.
+    `policies` are the custom policies by name, each with its `norm` and `symmetric`; `typical_items` is the hint of `auto`.
     """
     stated = [_user_claim(data)]
     tokenizer = data.get("tokenizer")
@@ -183,6 +184,8 @@ def claims(
         f"the policy {name!r} is ℓ{own['norm']}-contractive" + (" and symmetric" if own["symmetric"] else "")
         for name, own in sorted((policies or {}).items())
     ]
+    if typical_items is not None:
+        stated.append(f"typical_items {typical_items!r} was not computed from this data")
     return tuple(stated)
 
 

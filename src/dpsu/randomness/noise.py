@@ -123,6 +123,21 @@ def keep_counts(
     return kept
 
 
+def geometric(stream: Stream, epsilon: float, place: int, round: int = 0) -> int:
+    """Two-sided geometric noise, P(z) proportional to e^(-epsilon |z|), exactly: the difference of two geometric numbers.
+
+    The number belongs to the round and the place alone.
+    """
+    _require_positive(epsilon=epsilon)
+    digests = np.array([[place, 0], [place, 1]], np.uint64)
+    words = stream.words(Purpose.SIZE, round, digests)
+    up, down = (
+        _settle_geometric(_Uniform(stream, Purpose.SIZE, round, digest, word), Fraction(epsilon))
+        for digest, word in zip(digests, words, strict=True)
+    )
+    return up - down
+
+
 class _Uniform:
     """A uniform number of the unit interval, known to as many bits as a decision needs."""
 
@@ -185,6 +200,31 @@ def _settle_cell(uniform: _Uniform, centre: Fraction, spread: Fraction) -> int:
     if not -(2**63) <= cell < 2**63:
         raise TooLarge("a noisy total has more cells than a 64-bit integer; choose a wider cell.")
     return cell
+
+
+def _settle_geometric(uniform: _Uniform, epsilon: Fraction) -> int:
+    """floor(-ln(u) / epsilon) for the uniform u: at least m with probability e^(-epsilon m)."""
+    import mpmath
+
+    context = mpmath.MPContext()
+
+    def reaches(number: int) -> bool:
+        x = epsilon * number
+
+        def tail(bits: int) -> Fraction:
+            context.prec = bits + GUARD + x.__ceil__().bit_length()
+            return _exactly(context.exp(-context.mpf(x.numerator) / x.denominator))
+
+        return uniform.below(tail)
+
+    context.prec = uniform.bits + GUARD
+    u = context.mpf(2 * uniform.prefix + 1) / 2 ** (uniform.bits + 1)
+    number = max(0, int(-context.log(u) / (context.mpf(epsilon.numerator) / epsilon.denominator)))
+    while number > 0 and not reaches(number):
+        number -= 1
+    while reaches(number + 1):
+        number += 1
+    return number
 
 
 def _settle_coin(uniform: _Uniform, curve: Curve, x: Fraction) -> bool:

@@ -33,6 +33,7 @@ class Purpose(IntEnum):
     PART = 5  #: which part of the users one belongs to
     TUNE = 6  #: whether a user is in the tuning part
     COUNT = 7  #: the noise on the number of an item's holders
+    SIZE = 9  #: the noise on a number of users by the size of their sets
     ABSENT = 8  #: how many members of a known domain that nobody holds stay out until the next comes in
 
 
@@ -77,6 +78,13 @@ class Stream:
         """Bytes that belong to this address alone: HKDF (RFC 5869) under the stream's key."""
         info = b"".join(part if isinstance(part, bytes) else part.to_bytes(8, "little") for part in address)
         return HKDFExpand(SHA256(), size, info).derive(self.key)
+
+    def step(self, number: int) -> "Stream":
+        """The stream of one of several mechanisms in a release, such as a level or a trial: no noise is used twice.
+
+        It depends on this stream and the number alone, so a run that is repeated on another machine draws the same.
+        """
+        return Stream(self.derived(32, b"step", number), self.seeded)
 
     @property
     def digest_key(self) -> bytes:

@@ -1,39 +1,32 @@
 """The curve of a report: how many people must share an item, drawn as SVG for wide and for narrow screens."""
 
-import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
 
-from dpsu.algorithms.algorithm import Algorithm
-from dpsu.algorithms.catalogue import CATALOGUE
-from dpsu.algorithms.holders import CountingTerms, share_with_counts
-from dpsu.algorithms.mechanism import Mechanism
-from dpsu.algorithms.request import Request
 from dpsu.api.plan import Plan
-from dpsu.errors import DpsuError
 from dpsu.outcome.statement import Statement
-from dpsu.privacy.budget import Budget
 from dpsu.report.numbers import counted
+from dpsu.report.replan import plan_of, plan_of_level, single_of
 from dpsu.report.tables import numbers_table, share
 
 WHY_NO_CURVE = {
     "single": "The curve cannot be computed from this statement; <code>dpsu plan</code> draws it for given parameters.",
     "levels": "Each length of phrases has its own noise and thresholds, and a phrase is released only if its parts are. So "
     "there is no single curve; the table says how the budget was divided.",
-    "series": "Every period of a series has its own thresholds, and totals are carried from period to period: there is no "
-    "single curve.",
+    "series": "Every period of this series has its own thresholds, and totals are carried from period to period. So there "
+    "is no single curve.",
     "tuned": "The setting was chosen among several, each with its own thresholds: there is no single curve.",
-    "candidates": "Items of the public list need fewer people than others: there is no single curve.",
 }
 AFTER_TUNING = {
     "part": " The curve is about the people who were not used to choose the setting.",
     "selection": " The release is the largest of several, so items come out slightly more often than the curve shows.",
 }
 SET_SIZES = (1, 10, 100)
+TOGETHER = 10
+"""The set size for which the table of levels gives the people needed."""
 POINTS = 33
 LEFT, RIGHT, TOP, BOTTOM, LEGEND_LINE = 52, 20, 10, 44, 22
 SHAPES = (("wide-chart", 720, 320, 3), ("narrow-chart", 360, 300, 1))
@@ -42,82 +35,73 @@ SHAPES = (("wide-chart", 720, 320, 3), ("narrow-chart", 360, 300, 1))
 
 def curve_section(statement: Statement) -> str:
     """The curve with its sentence and its table, or the reason why there is none."""
-    told, after = _single_of(statement)
+    told, way = single_of(statement)
     plan = plan_of(told)
     if plan is None:
-        kind = "candidates" if "candidates" in statement.parameters else statement.kind
-        return f"<p>{WHY_NO_CURVE.get(kind, WHY_NO_CURVE['single'])}</p>{_levels(statement)}"
+        return f"<p>{WHY_NO_CURVE.get(statement.kind, WHY_NO_CURVE['single'])}</p>{_levels(statement)}"
     sizes = [size for size in SET_SIZES if size <= told.max_items]
     users = _ladder(plan, sizes)
     chances = {size: np.asarray(plan.chance(users, size)) for size in sizes}
-    needed = plan.users_needed(0.5, sizes[0]) or 0
-    sentence = (
-        f"An item is released with probability 1/2 if about <strong>{needed:,} people</strong> have it and no other item"
-        + (f", or {plan.users_needed(0.5, sizes[1]) or 0:,} if each has {sizes[1]}" if len(sizes) > 1 else "")
-        + ". An item that only one person has is released only with a very small probability, which is part of delta."
-    )
     charts = "".join(_svg(users, chances, *shape) for shape in SHAPES)
     return (
-        f"<p>{sentence}{after}</p><figure>{charts}<figcaption>The probability that an item is released, by the "
-        "number of people who share it. The label of a curve is the number of items of each person.</figcaption></figure>"
-        f"{_table(users, chances)}"
+        f"<p>{_sentence(told, plan, sizes)}{AFTER_TUNING.get(way, '')}</p><figure>{charts}<figcaption>The probability that "
+        "an item is released, by the number of people who share it. The label of a curve is the number of items of each "
+        f"person.</figcaption></figure>{_table(users, chances)}"
     )
 
 
-def plan_of(statement: Statement) -> Plan | None:
-    """The plan of this statement; None if it cannot be computed from the statement alone.
-
-    Levels and series have several mechanisms, and a custom policy is not in the statement.
-    """
-    if statement.kind != "single":
-        return None
-    parameters = {name: value for name, value in statement.parameters.items() if name != "counts"}
-    try:
-        kind = CATALOGUE[statement.algorithm]
-        options = {field.name: parameters[field.name] for field in fields(kind) if field.name in parameters}  # type: ignore[arg-type]
-        mechanism = _calibrated(kind(**options), statement)
-    except (DpsuError, LookupError, TypeError, ValueError, ArithmeticError):
-        return None
-    same = json.loads(json.dumps(mechanism.parameters())) == json.loads(json.dumps(parameters))
-    return Plan(statement.algorithm, mechanism) if same else None
-
-
-def _calibrated(algorithm: Algorithm, statement: Statement) -> Mechanism:
-    how: Any = statement.calibration
-    request = Request(statement.epsilon, statement.delta, statement.max_items, how)
-    if "counts" in statement.parameters:
-        terms = CountingTerms(share=statement.parameters["counts"]["share"])
-        return share_with_counts(algorithm, request, terms)[0]
-    return algorithm.calibrate(request)
+def _sentence(statement: Statement, plan: Plan, sizes: Sequence[int]) -> str:
+    """How many people give an item an even chance."""
+    in_series = statement.kind == "series"
+    held = "have it in every period" if in_series else "have it"
+    by_then = "by the end of this period " if in_series else ""
+    candidates = statement.parameters.get("candidates")
+    discovered = not isinstance(candidates, Mapping) or candidates["discover"]
+    item = f"An item {'outside' if discovered else 'of'} the public list" if candidates else "An item"
+    told = (
+        f"{item} is released {by_then}with probability 1/2 if about <strong>{_needed(plan, sizes[0])}</strong> {held} and "
+        "no other item"
+    )
+    if len(sizes) > 1:
+        told += f", or if about {_needed(plan, sizes[1])} have it who have {sizes[1]} items each"
+    told += ". "
+    if candidates and discovered:
+        told += (
+            f"An item of the list needs about {_needed(plan, sizes[0], listed=True)} who have no other item. "
+        )
+    if discovered:
+        told += "An item that only one person has is released only with a very small probability, which is part of delta."
+    return told
 
 
-def _single_of(statement: Statement) -> tuple[Statement, str]:
-    """The statement itself; for a tuned one, that of the release with the chosen setting, and what to say of it."""
-    tuning = statement.parameters.get("tuning")
-    if (
-        statement.kind != "tuned"
-        or not isinstance(tuning, Mapping)
-        or not isinstance(tuning.get("release"), Mapping)
-    ):
-        return statement, ""
-    names = ("kind", "algorithm", "calibration", "max_items", "parameters", "epsilon", "delta", "budget")
-    chosen = {name: tuning["release"].get(name) for name in names}
-    budget = chosen["budget"]
-    chosen["budget"] = Budget(**budget) if isinstance(budget, Mapping) else budget
-    return replace(statement, **chosen), AFTER_TUNING.get(str(tuning.get("way")), "")
+def _needed(plan: Plan, size: int, listed: bool = False) -> str:
+    return counted(plan.users_needed(0.5, size, listed=listed) or 0, "person", "people")
 
 
 def _levels(statement: Statement) -> str:
-    """How a release in levels divides its budget."""
+    """How a release in levels divides its budget, and how many people its phrases need."""
     levels = statement.parameters.get("levels")
     if statement.kind != "levels" or not isinstance(levels, list):
         return ""
+    size = min([TOGETHER, *(level["max_items"] for level in levels)])
+    plans = [plan_of_level(statement, level) for level in levels]
     rows = [
-        (f"{level['size']}", share(level["share"]), f"{level['max_items']:,}", f"{level['sigma']:.3g}")
-        for level in levels
+        (
+            f"{level['size']}",
+            share(level["share"]),
+            f"{level['max_items']:,}",
+            "see below" if plan is None else f"{plan.users_needed(0.5, size) or 0:,}",
+        )
+        for level, plan in zip(levels, plans, strict=True)
     ]
-    head = ("words in the phrase", "share of the budget", "phrases that count per person", "noise")
-    return numbers_table("What each length of phrases got", head, rows)
+    head = ("words in the phrase", "share of the budget", "phrases that count per person", "people needed")
+    told = (
+        "<p>With the number of people in the last column, each with "
+        f"{counted(size, 'phrase')} of that length, a phrase has probability 1/2.</p>"
+    )
+    if None in plans:
+        told += "<p>See below: the number depends on what the length before released.</p>"
+    return numbers_table("What each length of phrases got", head, rows) + told
 
 
 def _ladder(plan: Plan, sizes: Sequence[int]) -> list[int]:
@@ -139,7 +123,7 @@ def _svg(users: list[int], chances: dict[int, Any], kind: str, width: int, heigh
 
     parts = [
         f'<line class="grid" x1="{LEFT}" x2="{width - RIGHT}" y1="{y(c):.1f}" y2="{y(c):.1f}"/>'
-        f'<text x="{LEFT - 8}" y="{y(c) + 4:.1f}" text-anchor="end">{c:.0%}</text>'
+        f'<text x="{LEFT - 8}" y="{y(c) + 4:.1f}" text-anchor="end">{100 * c:.0f} %</text>'
         for c in (0, 0.25, 0.5, 0.75, 1)
     ]
     parts += [
@@ -165,7 +149,7 @@ def _svg(users: list[int], chances: dict[int, Any], kind: str, width: int, heigh
 
 
 def _ticks(users: list[int], most: int) -> list[int]:
-    """Round numbers on a logarithmic axis, at most so many."""
+    """Round numbers on a logarithmic axis, at most `most`."""
     ticks = [
         digit * 10**power
         for power in range(int(math.log10(users[0])), int(math.log10(users[-1])) + 1)

@@ -19,7 +19,7 @@ def facts(statement: Statement) -> list[tuple[str, str]]:
         ("date", statement.date),
         ("one user is", user_in_words(data) if data else None),
         ("an item is", item_in_words(data) if data else None),
-        *((f"list {name}", in_words(entry)) for name, entry in lists.items()),
+        *((f"list {name}", _list_in_words(entry)) for name, entry in lists.items()),
         ("false items", false_items_in_words(statement)),
         ("note", statement.note),
     ]
@@ -50,9 +50,9 @@ def item_in_words(data: Mapping[str, Any]) -> str:
             f"a value of the {_columns(data['item'])}" if "item" in data else "an element of a user's entry"
         )
     sizes, tokenizer = data["ngrams"], data["tokenizer"]
-    what = "a word" if sizes == [1] else f"an n-gram of {', '.join(map(str, sizes))} words"
-    of = f" of the {_columns([data['text']])}" if isinstance(data["text"], str) else ""
-    return f"{what}{of}, by the tokenizer {tokenizer['name']!r} ({tokenizer['kind']})"
+    what = "a word" if sizes == [1] else f"a phrase of {_either(sizes)} words"
+    of = f" in the {_columns([data['text']])}" if isinstance(data["text"], str) else ""
+    return f"{what}{of} (tokenizer: the {tokenizer['kind']} {tokenizer['name']!r})"
 
 
 def in_words(value: Any) -> str:
@@ -81,17 +81,18 @@ def parameters_in_words(statement: Statement) -> list[tuple[str, str]]:
     return [(name, in_words(value)) for name, value in found]
 
 
-def counts_in_words(counts: Mapping[str, Any]) -> str:
-    """What is measured of the items, and its noise."""
-    cut = counts.get("max_items", "max_items")
-    told = [f"holders with noise {counts['sigma']:.4g}; users count in full for up to {cut} released items"]
-    told += [
-        f"sums of {each['column']!r} within {each['low']:g} to {each['high']:g} per user with noise {each['sigma']:.4g}"
-        for each in counts.get("sums", [])
-    ]
-    if "others" in counts:
-        told.append(f"users of other items with noise {counts['others']['sigma']:.4g}")
-    return "; ".join(told) + f"; {counts['share']:.3g} of the budget"
+def _list_in_words(entry: Any) -> str:
+    """The length of a list and its digest."""
+    if isinstance(entry, Mapping) and isinstance(entry.get("count"), int):
+        digests = {name: value for name, value in entry.items() if name != "count"}
+        entries = "1 entry" if entry["count"] == 1 else f"{entry['count']:,} entries"
+        return f"{entries}; {in_words(digests)}"
+    return in_words(entry)
+
+
+def _either(sizes: Sequence[int]) -> str:
+    *first, last = map(str, sizes)
+    return f"{', '.join(first)} or {last}" if first else last
 
 
 def _columns(names: Sequence[str]) -> str:

@@ -11,21 +11,18 @@ from html import escape
 from importlib.resources import files
 from pathlib import Path
 from string import Template
-from typing import Any
 
-from dpsu.algorithms.holders import HALF_WIDTH
 from dpsu.outcome.statement import Statement
 from dpsu.outcome.write import write_text
 from dpsu.privacy.loss import chance_above
-from dpsu.report.curve import curve_section, plan_of
+from dpsu.report.curve import curve_section
 from dpsu.report.facts import facts, item_in_words, parameters_in_words, user_in_words
+from dpsu.report.measures import half, limits_for_people, measured_of, measures_table
 from dpsu.report.numbers import counted
 from dpsu.report.tables import bullets, fact_rows, numbers_table, one_in, share
 
-__all__ = ["page", "plan_of", "write_report"]
-
 HEADLINE = "What this list can and cannot reveal about a person"
-SHOWN_ON_TOP = ("one user is", "an item is", "date")
+SHOWN_ON_TOP = ("one user is", "an item is", "false items", "date")
 PASSED_BY_A_LITTLE = (
     "There is no bound on how often the first factor is exceeded slightly; the table bounds how often it is exceeded "
     "by more. "
@@ -62,12 +59,14 @@ def page(statement: Statement, released: int | None = None) -> str:
 
 
 def _person(statement: Statement) -> str:
+    unit = escape(statement.unit)
     if not statement.data:
-        return (
-            f"<p>Every single person: {escape(statement.unit)}. The statement does not describe the data.</p>"
-        )
+        return f"<p>Every single person. The unit is: {unit}. The statement does not describe the data.</p>"
     person = escape(user_in_words(statement.data))
-    return f"<p>Every single person. One person is {person}. The unit is {escape(statement.unit)}.</p>"
+    return (
+        f"<p>Every single person. One person, also called a user, is {person}. The promise compares the data with and "
+        f"without this person (unit: {unit}).</p>"
+    )
 
 
 def _released(statement: Statement, released: int | None) -> str:
@@ -75,28 +74,45 @@ def _released(statement: Statement, released: int | None) -> str:
     told = [f"The file contains {number}item{'' if released == 1 else 's'} that many people share."]
     if statement.data:
         told.append(f"An item is {escape(item_in_words(statement.data))}.")
-    measured = _counts_of(statement)
-    if measured:
-        told.append(
-            f"Each item has a noisy number of the people who have it, within {_half(measured['sigma'])} in 95 % of cases."
-        )
+    told += _numbers(statement)
     candidates = statement.parameters.get("candidates")
     if isinstance(candidates, Mapping):
         told.append(
-            f"Items of a public list of {candidates['count']:,} are marked; up to {share(candidates['false_share'])} of the "
-            "marked ones, on average, are held by nobody."
+            f"Items of a public list of {candidates['count']:,} are marked. On average at most "
+            f"{share(candidates['false_share'])} of the marked items are ones that nobody has."
+        )
+    if statement.kind == "series" and {"period", "periods"} <= statement.parameters.keys():
+        told.append(
+            f"They are the new items of period {statement.parameters['period']} of {statement.parameters['periods']}; the "
+            "promise covers all periods together."
         )
     told.append("Items that only a few people have are left out.")
-    date = f" Released on {escape(statement.date)}." if statement.date else ""
+    date = f' Released on <span class="date">{escape(statement.date)}</span>.' if statement.date else ""
     return f"<p>{' '.join(told)}{date}</p>"
+
+
+def _numbers(statement: Statement) -> list[str]:
+    """What the file says of every item, and of the items that are not in it."""
+    measured = measured_of(statement)
+    if not measured:
+        return []
+    told = [
+        f"Each item has a noisy number of the people who have it, within {half(measured['sigma'])} in 95 % of cases."
+    ]
+    sums = ", ".join(escape(str(each["column"])) for each in measured.get("sums", []))
+    if sums:
+        told.append(f"Each item also has noisy sums and means over these people of {sums}.")
+    if "others" in measured:
+        told.append("There are noisy numbers about all other items together, too.")
+    return told
 
 
 def _promise(statement: Statement) -> str:
     if statement.void:
         return f'<p class="void"><strong>Nothing is promised:</strong> {escape(statement.void)}.</p>'
     return (
-        "<p>For any set of possible files, the probability that the released file is one of them is at most "
-        f"<strong>{_factor(statement.epsilon)} times</strong> as large with one person's data as without it, plus "
+        "<p>Whatever somebody concludes from the file, the probability of that conclusion is at most "
+        f"<strong>{_factor(statement.epsilon)} times</strong> as large with a person's data as without it, plus "
         f"{one_in(statement.delta)}, and the same with the two exchanged. "
         "This holds for every person, whatever else the reader of the file knows.</p>"
         f'<p class="soft">In technical terms: the output is ({statement.epsilon:g}, {statement.delta:g})-differentially '
@@ -104,47 +120,15 @@ def _promise(statement: Statement) -> str:
     )
 
 
-def _counts_of(statement: Statement) -> Mapping[str, Any] | None:
-    """What was measured beside the items, also in a tuned release."""
-    parameters: Any = statement.parameters
-    while isinstance(parameters, Mapping) and "tuning" in parameters:
-        tuning = parameters["tuning"]
-        parameters = tuning.get("release", {}).get("parameters") if isinstance(tuning, Mapping) else None
-    found = parameters.get("counts") if isinstance(parameters, Mapping) else None
-    return found if isinstance(found, Mapping) else None
-
-
 def _counts(statement: Statement) -> str:
     """The errors of counts, sums and others."""
-    measured = _counts_of(statement)
+    measured = measured_of(statement)
     if not measured:
         return ""
-    rows = [("people who have the item", f"± {_half(measured['sigma'])}")]
-    rows += [
-        (
-            f"sum of {escape(str(each['column']))}, {each['low']:g} to {each['high']:g} per person",
-            f"± {_half(each['sigma'])}",
-        )
-        for each in measured.get("sums", [])
-    ]
-    if "others" in measured:
-        rows.append(("people with an item that was not released", f"± {_half(measured['others']['sigma'])}"))
-    cut = measured.get("max_items")
-    limit = (
-        f"<p>A person counts in full for up to {counted(cut)} of those released. Items of people with more are "
-        "counted too low.</p>"
-        if cut
-        else ""
+    found = measures_table(measured) + limits_for_people(measured)
+    return (
+        f'<section aria-labelledby="counts"><h2 id="counts">How exact the numbers are</h2>{found}</section>'
     )
-    body = "".join(
-        f'<tr><th scope="row">{name}</th><td class="number">{error}</td></tr>' for name, error in rows
-    )
-    table = f"<table><caption>Error of the numbers, in 95 % of cases</caption><tbody>{body}</tbody></table>"
-    return f'<section aria-labelledby="counts"><h2 id="counts">How exact the numbers are</h2>{table}{limit}</section>'
-
-
-def _half(sigma: float) -> str:
-    return f"{math.ceil(HALF_WIDTH * sigma):,}" if HALF_WIDTH * sigma >= 10 else f"{HALF_WIDTH * sigma:.2g}"
 
 
 def _about(statement: Statement) -> str:
@@ -158,7 +142,7 @@ def _grounds(statement: Statement) -> str:
     if not statement.rests_on:
         return "<p>The statement lists nothing that the publisher must guarantee.</p>"
     return (
-        "<p>The promise holds only if all of the following is true. It cannot be computed; the publisher guarantees it:</p>"
+        "<p>The promise holds only if the following is true. No program can check it; the publisher guarantees it:</p>"
         f"{bullets(statement.rests_on)}"
     )
 
@@ -166,7 +150,7 @@ def _grounds(statement: Statement) -> str:
 def _strength(statement: Statement) -> str:
     epsilon, delta = statement.epsilon, statement.delta
     suspicions = [
-        (f"{prior:.0%}", share(1 / (1 + (1 - prior) / prior * math.exp(-epsilon)))) for prior in PRIORS
+        (f"{100 * prior:g} %", share(1 / (1 + (1 - prior) / prior * math.exp(-epsilon)))) for prior in PRIORS
     ]
     if epsilon <= 1:
         verdict = "Values of epsilon up to 1 are commonly called strong."

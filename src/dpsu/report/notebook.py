@@ -7,10 +7,11 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from dpsu.outcome.columns import HALF, HOLDERS
+from dpsu.outcome.columns import HALF, HOLDERS, half_name
 from dpsu.outcome.ledger import Ledger, by_period
 from dpsu.outcome.statement import Statement
 from dpsu.report.facts import facts
+from dpsu.report.measures import expected_in_words, measured_of, measures_in_words, others_in_words
 from dpsu.report.numbers import counted, number, percent
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def release_html(release: "Release") -> str:
     left = len(release) - frame.height
     which = "the first by name" if HOLDERS not in frame.columns else "those with the most holders"
     more = f'<p class="small">{counted(left)} more; shown are {which}.</p>' if left > 0 else ""
-    told = ", ".join(f"{escape(name)} {value:,.6g}" for name, value in (release.others or {}).items())
+    told = escape(others_in_words(release.others or {}))
     others = f"<p>All other items: {told}</p>" if told else ""
     return _framed(head, promise_line(release.statement, release.warning), _items(frame), more, others)
 
@@ -70,8 +71,11 @@ def promise_line(statement: Statement | None, warning: str | None = None) -> str
 
 def statement_html(statement: Statement) -> str:
     """The promise, what it is about, and what it rests on and does not cover."""
+    measured = measured_of(statement)
+    counts = measures_in_words(measured, levels=statement.kind == "levels") if measured else None
     rows = [
         *facts(statement),
+        *([("counts", counts)] if counts else []),
         ("noise", statement.noise_source),
         ("proof", f"{statement.proof}, dpsu {statement.version}"),
     ]
@@ -126,7 +130,8 @@ def plan_html(plan: "Plan") -> str:
         for name, value in plan.parameters.items()
         if not isinstance(value, list | dict)
     )
-    return _framed(*parts, f'<p class="small">{escape(numbers)}</p>')
+    told = escape(expected_in_words(plan))
+    return _framed(*parts, f"<p>{told}</p>" if told else "", f'<p class="small">{escape(numbers)}</p>')
 
 
 def ledger_html(ledger: Ledger) -> str:
@@ -173,27 +178,22 @@ def _items(frame: Any) -> str:
     """The items; holders and sums as numbers with their errors, holders also as a bar."""
     if not frame.height:
         return "<p>No item was released.</p>"
-    half_of = {name: _half_of(name) for name in frame.columns if _half_of(name) in frame.columns}
+    half_of = {name: half_name(name) for name in frame.columns if half_name(name) in frame.columns}
     names = [name for name in frame.columns if name not in half_of and name not in half_of.values()]
     head = [escape(name) for name in [*names, *half_of]]
     most = max(1.0, *(frame[HOLDERS] + frame[HALF])) if HOLDERS in half_of else 1.0
     rows = []
     for entry in frame.iter_rows(named=True):
         row = [escape(_short(entry[name])) for name in names]
-        row += [f"{entry[name]:,.0f} ± {entry[half]:,.0f}" for name, half in half_of.items()]
+        row += [f"{entry[name]:,.10g} ± {entry[half]:,.10g}" for name, half in half_of.items()]
         rows.append([*row, bar(entry[HOLDERS] / most, entry[HALF] / most)] if HOLDERS in half_of else row)
     if HOLDERS in half_of:
         head.append("holders, with the error of 95 %")
     return _table(head, rows, numbers=range(len(names), len(names) + len(half_of)))
 
 
-def _half_of(name: str) -> str:
-    """The column with the half-width of this column."""
-    return HALF if name == HOLDERS else f"{name}_{HALF}"
-
-
 def _short(value: Any) -> str:
-    text = f"{value:,.6g}" if isinstance(value, float) else str(value)
+    text = f"{value:,.6g}" if isinstance(value, float) else "" if value is None else str(value)
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
 
 

@@ -12,10 +12,10 @@ def percent(chance: float) -> str:
     return f"{100 * chance:.1f} %"
 
 
-def counted(many: float, what: str = "item") -> str:
-    """So many things, in whole numbers: 1 item, 2,000 items."""
+def counted(many: float, what: str = "item", several: str | None = None) -> str:
+    """A whole number of things: 1 item, 2,000 items; `several` is the plural if it has no s."""
     shown = f"{many:,.0f}"
-    return f"{shown} {what}{'' if shown == '1' else 's'}"
+    return f"{shown} {what if shown == '1' else several or what + 's'}"
 
 
 def number(value: Any) -> str:

@@ -3,6 +3,7 @@
 import textwrap
 from typing import TYPE_CHECKING
 
+from dpsu.report.measures import expected_in_words
 from dpsu.report.numbers import counted, number, percent
 
 if TYPE_CHECKING:
@@ -108,16 +109,8 @@ def _if_listed(plan: "Plan") -> str:
 
 def _counts(plan: "Plan") -> list[str]:
     """The error of counts, sums and others."""
-    if plan.counting is None:
-        return []
-    errors = plan.counting.errors()
-    told = [
-        f"Counts are within {errors['half_width']:.3g} of the truth in 95 % of cases, if users hold at most "
-        f"{errors['max_items']} released items; items of users with more are counted too low."
-    ]
-    told += [f"Sums of {name!r} are within {half:.3g}." for name, half in errors["sums"].items()]
-    told += [f"Others, {name!r}, are within {half:.3g}." for name, half in errors["others"].items()]
-    return ["\n".join(_wrapped(" ".join(told)))]
+    told = expected_in_words(plan)
+    return ["\n".join(_wrapped(told))] if told else []
 
 
 def _wrapped(text: str) -> list[str]:

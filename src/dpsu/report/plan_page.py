@@ -5,6 +5,7 @@ from importlib.resources import files
 from string import Template
 from typing import TYPE_CHECKING
 
+from dpsu.report.measures import expected_in_words
 from dpsu.report.numbers import counted, percent
 from dpsu.version import __version__
 
@@ -22,6 +23,7 @@ def plan_page(plan: "Plan") -> str:
         expectation=_expectation(plan),
         bars=_bars_of(plan),
         worst=_worst_case(plan),
+        counts=_counts(plan),
         version=escape(__version__),
     )
 
@@ -72,6 +74,12 @@ def _table(title: str, first: str, last: str, rows: "Sequence[tuple[str, float, 
         f'<section><h2>{title}</h2><table><thead><tr><th scope="col">{first}</th><td></td>'
         f'<th scope="col">{last}</th></tr></thead><tbody>{body}</tbody></table></section>'
     )
+
+
+def _counts(plan: "Plan") -> str:
+    """The error of counts, sums and others."""
+    told = expected_in_words(plan)
+    return f"<section><h2>Counts</h2><p>{escape(told)}</p></section>" if told else ""
 
 
 def _worst_case(plan: "Plan") -> str:

@@ -1,10 +1,14 @@
 """Tables and numbers of the report page; every cell that comes from a statement is escaped."""
 
+import math
 from collections.abc import Sequence
 from html import escape
 from typing import Any
 
 from dpsu.report.facts import in_words
+
+SLACK = 1e-6
+"""Relative, so that a bound of one in 500,000.0 less a rounding error does not become one in 499,000."""
 
 
 def numbers_table(caption: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -37,5 +41,9 @@ def share(chance: float) -> str:
 
 
 def one_in(chance: float) -> str:
-    """A small probability in words."""
-    return f"one in {round(1 / chance):,}" if chance > 1e-12 else f"{max(chance, 1e-300):.0e}"
+    """A bound on a small probability in words, rounded up to three digits."""
+    if chance <= 1e-12:
+        return f"{max(chance, 1e-300):.0e}"
+    whole = math.floor((1 + SLACK) / chance)
+    unit = 10 ** max(0, len(str(whole)) - 3)
+    return f"one in {whole // unit * unit:,}"

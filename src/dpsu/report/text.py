@@ -10,7 +10,8 @@ from rich.text import Text
 
 from dpsu.outcome.ledger import Ledger, by_period
 from dpsu.outcome.statement import Statement
-from dpsu.report.facts import counts_in_words, facts
+from dpsu.report.facts import facts
+from dpsu.report.measures import measured_of, measures_in_words
 from dpsu.report.numbers import counted, number, percent
 
 WIDTH = 100
@@ -49,8 +50,9 @@ def statement_text(statement: Statement) -> str:
     ]
     if single:
         lines.append(f"Parameters: {', '.join(single)}.")
-    if "counts" in statement.parameters:
-        lines.append(f"Counts: {counts_in_words(statement.parameters['counts'])}.")
+    measured = measured_of(statement)
+    if measured:
+        lines.append(measures_in_words(measured, levels=statement.kind == "levels"))
     lines.append(f"Noise: {statement.noise_source}.")
     if statement.budget:
         lines.append(

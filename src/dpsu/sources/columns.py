@@ -86,7 +86,12 @@ def require_values(batch: pl.DataFrame, label: str) -> None:
     """No user and no item may be null."""
     for column in batch:
         if column.null_count():
-            raise NullValues(
-                f"column {column.name!r} of {label} has nulls, but every row must name a user and an item; "
-                "to leave such rows out, pass drop_nulls=True (--drop-nulls)"
-            )
+            raise null_error(column.name, label)
+
+
+def null_error(column: str, label: str) -> NullValues:
+    """The error for nulls in a column of users or items."""
+    return NullValues(
+        f"column {column!r} of {label} has nulls, but every row must name a user and an item; "
+        "to leave such rows out, pass drop_nulls=True (--drop-nulls)"
+    )

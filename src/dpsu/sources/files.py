@@ -1,11 +1,14 @@
 """Files as sources: paths, globs, folders and standard input, scanned lazily with Polars."""
 
 import codecs
+import gzip
 import io
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 from polars import selectors as cs
@@ -32,8 +35,15 @@ KNOWN_ENDINGS = ".parquet, .xlsx, .csv, .tsv, .jsonl, .ndjson (the last four als
 SEPARATORS = {"csv": ",;\t|", "tsv": "\t,;|"}
 """Separators that a header line may show; the first one that yields the wanted columns is taken."""
 
-MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
-"""Byte order marks and their encodings; Polars knows that of UTF-8."""
+MARKS = {
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+"""Byte order marks and their encodings, the longer ones first; Polars knows that of UTF-8."""
+
+GZIP, ZSTANDARD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 
 PLAIN_TEXT = "txt"
 NO_COLUMNS = (
@@ -193,13 +203,43 @@ def _scan_separated(source: Path | io.BytesIO, columns: list[str], separators: s
 
 def _in_utf8(source: Path | io.BytesIO, encoding: str | None) -> Path | io.BytesIO:
     """The file in UTF-8: as it is, or converted in memory if its byte order mark or the caller says otherwise."""
-    if encoding is None:
-        with source.open("rb") if isinstance(source, Path) else io.BytesIO(source.getvalue()[:2]) as opened:
-            encoding = MARKS.get(opened.read(2))
-    if encoding is None or codecs.lookup(encoding).name == "utf-8":
+    if encoding is not None and codecs.lookup(encoding).name == "utf-8":
         return source
-    content = source.read_bytes() if isinstance(source, Path) else source.getvalue()
-    return io.BytesIO(content.decode(encoding).encode())
+    with _unpacked(source, needed=encoding is not None) as opened:
+        start = opened.read(4)
+        marked = next((name for mark, name in MARKS.items() if start.startswith(mark)), None)
+        if encoding is None and marked is None:
+            return source
+        text = (start + opened.read()).decode(encoding or marked or "utf-8")
+    return io.BytesIO(text.removeprefix("\ufeff").encode())
+
+
+@contextmanager
+def _unpacked(source: Path | io.BytesIO, *, needed: bool) -> Iterator[io.BufferedIOBase]:
+    """The content of a file, also of a compressed one; Polars unpacks files in UTF-8 itself."""
+    with source.open("rb") if isinstance(source, Path) else io.BytesIO(source.getvalue()) as raw:
+        start = raw.read(4)
+        raw.seek(0)
+        if start.startswith(GZIP):
+            with gzip.GzipFile(fileobj=raw) as opened:
+                yield opened
+        elif start == ZSTANDARD and (zstandard := _zstandard(needed)):
+            with zstandard.open(raw, "rb") as opened:
+                yield opened
+        else:
+            yield raw
+
+
+def _zstandard(needed: bool) -> Any:
+    """The package that unpacks .zst files, or None if it is neither installed nor needed."""
+    try:
+        return import_module("zstandard")
+    except ImportError:
+        if not needed:
+            return None
+    raise InvalidArgument(
+        "encoding= (--encoding) of a .zst file needs the package zstandard: pip install zstandard"
+    )
 
 
 def _is_empty(source: Path | io.BytesIO) -> bool:

@@ -7,6 +7,8 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
+from dpsu.verification.auto import PROOF as AUTO
+from dpsu.verification.auto import auto
 from dpsu.verification.candidates import CANDIDATES, names_of, with_candidates
 from dpsu.verification.candidates import PROOF as CANDIDATES_PROOF
 from dpsu.verification.checks import (
@@ -159,6 +161,8 @@ def _small(fields: Fields, where: str) -> Stated:
 def with_counts(fields: Fields) -> list[Check]:
     """The checks of a mechanism and of its counts, if there are any."""
     stated = stated_in(fields)
+    if stated.algorithm == "auto":
+        return _auto(stated, fields["proof"])
     if "counts" not in stated.parameters:
         return _family(stated, fields["proof"]).check(stated, Counts())
     told = stated.parameters["counts"]
@@ -169,6 +173,17 @@ def with_counts(fields: Fields) -> list[Check]:
     only(told, (*OF_COUNTS, *TAKEN), "counts", optional=MEASURED)
     rest, check = _apart(stated, told, shift)
     return [check, *family.check(rest, Counts(shift, apart=True))]
+
+
+def _auto(stated: Stated, proof: object) -> list[Check]:
+    """The checks of `auto`, with counts at a separate epsilon and delta if there are any."""
+    checks, shift = [Check("proof", proof == AUTO, str(proof))], exact(0)
+    if "counts" in stated.parameters:
+        told = only(stated.parameters["counts"], (*OF_COUNTS, *TAKEN), "counts", optional=MEASURED)
+        shift = counts_shift(told, [stated.max_items])
+        rest, check = _apart(stated, told, shift)
+        stated, checks = without_counts(rest), [*checks, check]
+    return [*checks, *auto(stated, alone, shift)]
 
 
 def without_counts(stated: Stated) -> Stated:

@@ -47,13 +47,13 @@ UNIT_OF_SERIES = "one user, added or removed, in all periods together"
 UNIT_OF_PERIOD = re.compile(r"one user in period [0-9A-Za-z][0-9A-Za-z ._:/+-]{0,63}, added or removed")
 
 NOT_COVERED = (
-    "replacing one user by another (two steps of the unit)",
-    "anything about items that are not in the output, except that they are not in it",
-    "other releases over the same users: their budgets add up",
-    "users whose data says much about each other, unless they are one user in the column given",
-    "time, memory and other traces of the machine that ran the release",
+    "replacing one user by another: that is two changes, a removal and an addition",
+    "items that are not in the output: some users may have them all the same",
+    "other releases about the same users: their budgets add up",
+    "groups whose data says much about each other, such as a family: each user is protected, not the group",
+    "people who can observe the machine during the release: run time, memory and other traces",
 )
-ACROSS_PERIODS = "the same user in other periods: budgets of different periods do not add up in this promise"
+ACROSS_PERIODS = "the same user in other periods: every period has a promise of its own"
 
 
 def varied(fields: Fields) -> tuple[str, tuple[str, ...]]:
@@ -84,7 +84,14 @@ def read(fields: Fields) -> tuple[Fields, list[str]]:
     """The promise as it is, and the claims that it rests on."""
     sizes = fields["data"].get("ngrams")
     promise = {name: fields[name] for name in PROMISE} | {"ngrams": sizes}
-    return promise, claims(fields["data"], fields["lists"], own_policies(promise))
+    hint = _hint(promise) if promise["algorithm"] == "auto" else []
+    return promise, [*claims(fields["data"], fields["lists"], own_policies(promise)), *hint]
+
+
+def _hint(promise: Fields) -> list[str]:
+    """The claim about the hint of `auto`, if it has one."""
+    hint = promise["parameters"]["asked"]["typical_items"]
+    return [] if hint is None else [f"typical_items {hint!r} was not computed from this data"]
 
 
 def own_policies(promise: Fields) -> list[tuple[str, int, bool]]:

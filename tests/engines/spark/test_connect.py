@@ -26,10 +26,14 @@ spark = (
 )
 frame = spark.read.parquet(sys.argv[1])
 assert type(frame).__module__.startswith("pyspark.sql.connect")
-for options in ({"algorithm": dpsu.FocusedGaussian(rounds=3)}, {"algorithm": dpsu.PolicyGaussian(parts=4)}):
-    with seeded(5):
-        release = dpsu.release(frame, user="user", item="item", epsilon=3.0, delta=1e-5, max_items=8, **options)
-    release.save(sys.argv[2] + release.statement.algorithm + ".parquet")
+columns = {"user": "user", "item": "item"}
+for mode in ("task", "exchange"):
+    for algorithm in (dpsu.FocusedGaussian(rounds=3), dpsu.PolicyGaussian(parts=4)):
+        with seeded(5):
+            release = dpsu.release(
+                frame, **columns, epsilon=3.0, delta=1e-5, max_items=8, algorithm=algorithm, spark_mode=mode
+            )
+        release.save(sys.argv[2] + mode + release.statement.algorithm + ".parquet")
 spark.stop()
 """
 
@@ -56,5 +60,6 @@ def test_connect_releases_what_this_machine_does(tmp_path: Path) -> None:
                 frame, user="user", item="item", epsilon=3.0, delta=1e-5, max_items=8, **options
             )
         name = local.statement.algorithm if local.statement else ""
-        assert pl.read_parquet(tmp_path / f"out-{name}.parquet")["item"].to_list() == local.items
+        for mode in ("task", "exchange"):
+            assert pl.read_parquet(tmp_path / f"out-{mode}{name}.parquet")["item"].to_list() == local.items
         assert len(local) > 10

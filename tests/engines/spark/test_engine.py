@@ -20,6 +20,7 @@ from spark_sessions import require_spark, session
 import dpsu
 from dpsu.algorithms.request import Request
 from dpsu.engines.choose import engine_for
+from dpsu.engines.spark.jobs import MODES
 from dpsu.engines.spark.session import drop_checkpoint
 from dpsu.errors import ColumnNotFound, SourceError
 from dpsu.randomness.stream import open_stream
@@ -67,18 +68,18 @@ def on_spark(frame: pl.DataFrame) -> Any:
     return session().createDataFrame(frame.to_arrow())
 
 
-def both(frame: pl.DataFrame, **options: Any) -> tuple[dpsu.Release, dpsu.Release]:
+def both(frame: pl.DataFrame, mode: str | None = None, **options: Any) -> tuple[dpsu.Release, dpsu.Release]:
     """The same seeded release on this machine and on Spark."""
-    releases = []
-    for source in (frame, on_spark(frame)):
-        with seeded(5):
-            releases.append(dpsu.release(source, epsilon=3.0, delta=1e-5, **options))
-    return releases[0], releases[1]
+    with seeded(5):
+        local = dpsu.release(frame, epsilon=3.0, delta=1e-5, **options)
+    with seeded(5):
+        return local, dpsu.release(on_spark(frame), epsilon=3.0, delta=1e-5, spark_mode=mode, **options)
 
 
+@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("algorithm", ALGORITHMS, ids=lambda algorithm: algorithm.name)
-def test_spark_releases_what_this_machine_does(algorithm: str) -> None:
-    local, spark = both(words(), user="user", item="item", max_items=8, algorithm=algorithm)
+def test_spark_releases_what_this_machine_does(algorithm: str, mode: str) -> None:
+    local, spark = both(words(), mode, user="user", item="item", max_items=8, algorithm=algorithm)
     assert spark.items == local.items
     assert len(local) > 20
     assert spark.statement == local.statement
@@ -93,19 +94,20 @@ def corpus_of(name: str) -> pl.DataFrame:
     return frame.with_columns(pl.col(pl.UInt32).cast(pl.Int64))
 
 
+@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", ["reddit_like", "arxiv_titles_small"])
-def test_corpora_give_the_same_release(name: str) -> None:
+def test_corpora_give_the_same_release(name: str, mode: str) -> None:
     frame = corpus_of(name)
     columns = {"text": "text", "ngrams": (1, 2)} if "text" in frame.columns else {"item": "item"}
     local, spark = both(
-        frame, user=frame.columns[0], **columns, max_items=50, algorithm=dpsu.FocusedGaussian(rounds=3)
+        frame, mode, user=frame.columns[0], **columns, max_items=50, algorithm=dpsu.FocusedGaussian(rounds=3)
     )
     assert spark.items == local.items
     assert len(local) > 50
 
 
 def test_a_release_stays_on_spark_until_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    local, spark = both(words(), user="user", item="item", algorithm="weighted-gaussian")
+    local, spark = both(words(), "exchange", user="user", item="item", algorithm="weighted-gaussian")
     monkeypatch.setattr(
         type(spark.to_spark()), "toArrow", lambda frame: pytest.fail("items left the cluster")
     )
@@ -119,7 +121,8 @@ def test_tables_are_dropped_at_the_end() -> None:
     source = on_spark(words())
     kept = session()._jsc.getPersistentRDDs
     before = set(kept())
-    release = dpsu.release(source, user="user", item="item", epsilon=3.0, delta=1e-5, algorithm="dp-sips")
+    columns = {"user": "user", "item": "item", "spark_mode": "exchange"}
+    release = dpsu.release(source, **columns, epsilon=3.0, delta=1e-5, algorithm="dp-sips")
     assert len(set(kept()) - before) == 1
     drop_checkpoint(release.to_spark())
     assert set(kept()) <= before
@@ -202,7 +205,8 @@ def test_evicted_tables_are_computed_again_to_the_same_bit() -> None:
     assert weighted_on_spark(evict) == weighted_here()
 
 
-def test_logs_show_neither_key_nor_items(tmp_path: Path) -> None:
+@pytest.mark.parametrize("mode", MODES)
+def test_logs_show_neither_key_nor_items(tmp_path: Path, mode: str) -> None:
     """A run of its own with an event log and Spark's log at INFO; the control finds what must be there."""
     require_spark()
     marked = words().with_columns(pl.format("zq{}", "item").alias("item"))
@@ -222,7 +226,7 @@ spark = (
 with seeded(5):
     release = dpsu.release(
         spark.read.parquet({str(tmp_path / "words.parquet")!r}), user="user", item="item", epsilon=3.0, delta=1e-5,
-        algorithm=dpsu.FocusedGaussian(rounds=2),
+        algorithm=dpsu.FocusedGaussian(rounds=2), spark_mode={mode!r},
     )
 assert len(release) > 20
 spark.stop()
@@ -283,7 +287,7 @@ SparkEngine.names = names_after_a_loss
 try:
     dpsu.release(
         spark.read.parquet(sys.argv[1]), user="user", item="item", epsilon=3.0, delta=1e-5,
-        algorithm="weighted-gaussian",
+        algorithm="weighted-gaussian", spark_mode="exchange",
     )
 except SourceError as error:
     print(error)
@@ -304,3 +308,44 @@ def test_a_lost_executor_without_a_checkpoint_directory_stops_the_release(tmp_pa
         env={**os.environ, "PYSPARK_PYTHON": sys.executable},
     )
     assert run.stdout.startswith("Spark failed with ")
+
+
+LOOK_INTO_THE_CHECKPOINTS = """
+import os, sys
+import dpsu
+from dpsu.engines.spark.session import drop_checkpoint
+from pyspark.sql import SparkSession
+spark = (
+    SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").config("spark.driver.memory", "1g")
+    .config("spark.sql.shuffle.partitions", "2").getOrCreate()
+)
+spark.sparkContext.setCheckpointDir(sys.argv[2])
+release = dpsu.release(
+    spark.read.parquet(sys.argv[1]), user="user", item="item", epsilon=3.0, delta=1e-5,
+    algorithm=dpsu.FocusedGaussian(rounds=3), spark_mode="exchange",
+)
+for _ in range(2):
+    print(sum(name.startswith("rdd-") for _, folders, _ in os.walk(sys.argv[2]) for name in folders))
+    drop_checkpoint(release.to_spark())
+spark.stop()
+"""
+
+
+def test_the_checkpoint_directory_keeps_the_release_alone(tmp_path: Path) -> None:
+    """One table is left, that of the released items; the control deletes it and finds none."""
+    require_spark()
+    words().write_parquet(tmp_path / "words.parquet")
+    run = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            LOOK_INTO_THE_CHECKPOINTS,
+            str(tmp_path / "words.parquet"),
+            str(tmp_path / "kept"),
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYSPARK_PYTHON": sys.executable},
+    )
+    assert run.stdout.split() == ["1", "0"]

@@ -6,13 +6,14 @@ of their users. A table of items is checkpointed when it is updated, so that pla
 release are dropped at the end.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from dpsu.engines.contract import DigestTest, Rule, Step, Walk
 from dpsu.engines.spark import parts as workers
@@ -37,6 +38,7 @@ from dpsu.sources.text import read_text
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from dpsu.algorithms.job import Job
     from dpsu.sources.source import Source
 
 LETTERS = "place long, sender long, payload binary"
@@ -51,10 +53,11 @@ MOST_SHARDS = 512
 
 @dataclass(frozen=True, repr=False)
 class Sets:
-    """The parts of the users with all their rows, and the types of an item's columns."""
+    """The parts of the users with all their rows, the types of an item's columns, and the table of items if there is one."""
 
     parts: "DataFrame"
     item: Any
+    table: "Items | None" = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -84,11 +87,19 @@ class SparkEngine:
     parts = 8
     """The number of parts of a policy: public, independent of the data and the cluster."""
 
-    def __init__(self, source: Any) -> None:
+    def __init__(self, source: Any, mode: Any = None) -> None:
+        from dpsu.engines.spark.jobs import MODES
+
+        if mode not in (None, *MODES):
+            raise InvalidArgument(f"there is no spark_mode {mode!r}; there are {', '.join(MODES)}.")
+        self._mode = mode
         self._session = session_for(source)
         self._persisted: list[DataFrame] = []
         self._checkpoints: list[DataFrame] = []
-        self._partitions = int(self._session.conf.get("spark.sql.shuffle.partitions") or MOST_SHARDS)
+        partitions = self._session.conf.get("spark.sql.shuffle.partitions") or ""
+        self._partitions = (
+            int(partitions) if partitions.isdigit() else MOST_SHARDS
+        )  # some platforms say "auto"
         self._shards = 1
 
     def __enter__(self) -> "SparkEngine":
@@ -102,8 +113,19 @@ class SparkEngine:
         for table in self._checkpoints:
             drop_checkpoint(table)
 
-    def read(self, source: "Source", stream: Stream) -> Sets:
-        """The sets of all users in a Spark frame, divided into parts by a keyed hash of the user."""
+    @property
+    def session(self) -> Any:
+        """The Spark session."""
+        return self._session
+
+    def place(self, job: "Job") -> "Job":
+        """The job on Spark, in one task or with the methods of this engine."""
+        from dpsu.engines.spark.jobs import SparkJob
+
+        return SparkJob(job, self._mode)
+
+    def rows_of(self, source: "Source") -> "DataFrame":
+        """The needed columns of the source as a Spark frame."""
         words, frame, schema_names = source.text, source.data, True
         if source.layout != PLAIN:
             raise InvalidArgument("encoding=, separator=, sheet= and query= are for the local engine.")
@@ -114,11 +136,20 @@ class SparkEngine:
         users = key_columns(source.user, "user")
         items = [words.column] if words and words.column else key_columns(source.item, "item")
         require_apart(users, items)
-        columns = list(dict.fromkeys(users + items))
+        columns = list(dict.fromkeys([*users, *items, *source.sums]))
         require_columns(columns, frame.columns, LABEL, schema_names=schema_names)
         rows = frame.select(*map(named, columns))
-        rows = rows.dropna() if source.drop_nulls else rows
+        return rows.dropna() if source.drop_nulls else rows
 
+    def empty(self, rows: "DataFrame") -> pl.DataFrame:
+        """No rows with these columns, on the driver."""
+        return workers.as_frame(self._session.createDataFrame([], rows.schema).toArrow())
+
+    def read(self, source: "Source", stream: Stream) -> Sets:
+        """The sets of all users in a Spark frame, divided into parts by a keyed hash of the user."""
+        rows, words = self.rows_of(source), source.text
+        users = key_columns(source.user, "user")
+        items = [words.column] if words and words.column else key_columns(source.item, "item")
         with translated():
             per_part = TEXTS_PER_PART if words else ROWS_PER_PART
             n_parts = self.parts * (1 + rows.count() // (self.parts * per_part))
@@ -154,9 +185,11 @@ class SparkEngine:
         """Not supported on Spark."""
         raise InvalidArgument(NO_CANDIDATES)
 
-    def collect(self, items: Items, step: Any) -> NoReturn:
-        """Not supported on Spark."""
-        raise InvalidArgument(NO_CANDIDATES)
+    def collect(self, items: Items, step: Callable[[Any], NDArray[Any]]) -> NDArray[Any]:
+        """The values that `step` finds in all shards."""
+        told = self._map(self._added_up(items), workers.find, step=step)
+        with translated():
+            return np.concatenate([workers.unpack(row["payload"]) for row in told.collect()])
 
     def require_users(self, sets: Sets, most: int) -> None:
         """Raise an error if there are more users than the calibration covers; Spark compares, and the count stays there."""
@@ -170,8 +203,25 @@ class SparkEngine:
 
     def items(self, sets: Sets) -> Items:
         """The shards of the items of all parts."""
+        if sets.table is not None:
+            return sets.table
         news = self._map(sets.parts, workers.announce, shards=self._shards)
         return Items(self._grouped(news).applyInArrow(workers.on_group(workers.found_shard), LETTERS))
+
+    def restrict(self, sets: Sets, items: Items) -> Sets:
+        """The parts restricted to open items, with their table of items."""
+        mail = self._map(self._added_up(items), workers.post, reads=["open"])
+        parts = _letters(sets.parts).groupBy("place")
+        left = parts.cogroup(self._grouped(mail)).applyInArrow(workers.on_groups(workers.restrict), LETTERS)
+        return Sets(self._keep(self._spread(left, "place")), sets.item, items)
+
+    def tally(self, sets: Sets, bins: Sequence[int], noise: Callable[[Any], Any]) -> NDArray[np.int64]:
+        """The noisy number of users by the size of their sets; exact numbers stay on the workers."""
+        told = self._map(sets.parts, workers.tally_part, bins=bins)
+        add = workers.on_group(workers.add_tallies, noise=noise)
+        with translated():
+            (row,) = told.groupBy("place").applyInArrow(add, "users array<long>").collect()
+        return np.array(row["users"], np.int64)
 
     def bound(
         self,
@@ -227,7 +277,8 @@ class SparkEngine:
         parts = sets.parts.select("place", "names").groupBy("place")
         decode = workers.on_groups(workers.decode)
         told = parts.cogroup(self._grouped(mail)).applyInArrow(decode, sets.item)
-        return checkpoint(self._spread(told, *map(named, told.columns)).distinct())
+        # As many partitions as a release from one task has: their number says nothing of the rows.
+        return checkpoint(told.distinct().repartition(self.parts, *map(named, told.columns)))
 
     def _added_up(self, items: Items, step: Step | None = None) -> "DataFrame":
         """The shards after adding the weights that were sent to them."""

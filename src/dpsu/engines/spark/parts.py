@@ -7,7 +7,7 @@ shards below 0.
 """
 
 import pickle
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -18,7 +18,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from dpsu.engines.contract import Columns, Rule, Step, Walk
-from dpsu.engines.local import LocalEngine, Rows, longest_of
+from dpsu.engines.local import LocalEngine, Rows, longest_of, tallied
 from dpsu.randomness.stream import Purpose, Stream
 from dpsu.sets.keys import KeyEncoder
 from dpsu.sets.user_sets import UserSets, digest_order, places
@@ -209,6 +209,25 @@ def _weighed(part: int, rows: Rows, columns: Columns, rule: Rule, shards: int) -
     return _to_shards(part, rows, shards, total=given["total"], held=given["held"])
 
 
+def restrict(own: pa.Table, mail: pa.Table) -> pa.Table:
+    """A part restricted to open items, after the shards have sent which are."""
+    ((part, rows),) = _parts_in(own)
+    (left,) = LocalEngine(1).restrict([rows], _read_mail(mail))
+    return pa.Table.from_batches([_letters([(part, SELF, _pack(replace(left, table=None)))])])
+
+
+def tally_part(batch: pa.RecordBatch, *, bins: Sequence[int]) -> Iterator[pa.RecordBatch]:
+    """The users of every part by the size of their sets; one place adds them up."""
+    for part, rows in _parts_in(batch):
+        yield _letters([(0, part, _pack(tallied(rows, bins)))])
+
+
+def add_tallies(table: pa.Table, *, noise: Callable[[Any], Any]) -> pa.Table:
+    """The noisy sum of all parts."""
+    users = noise(np.sum([users for _, _, users in _open(table)], axis=0))
+    return pa.table({"users": pa.array([users.tolist()], pa.list_(pa.int64()))})
+
+
 def count_users(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
     """The number of users of every part."""
     yield pa.record_batch(
@@ -322,6 +341,12 @@ def update(batch: pa.RecordBatch, *, step: Step) -> Iterator[pa.RecordBatch]:
         ).to_batches()
 
 
+def find(batch: pa.RecordBatch, *, step: Callable[[Any], NDArray[Any]]) -> Iterator[pa.RecordBatch]:
+    """What the step finds in every shard."""
+    for place, sender, shard in _open(batch):
+        yield _letters([(place, sender, _pack(step(shard.columns)))])
+
+
 # -- letters
 
 
@@ -362,6 +387,11 @@ def _letters(letters: Iterable[Letter]) -> pa.RecordBatch:
 
 def _state(place: int, shard: Shard) -> pa.Table:
     return pa.Table.from_batches([_letters([(place, SELF, _pack(shard))])])
+
+
+def unpack(payload: bytes) -> Any:
+    """The content of a letter."""
+    return pickle.loads(payload)
 
 
 def _pack(content: Any) -> bytes:

@@ -14,6 +14,8 @@ from dpsu.sources.discreet import raise_alone
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+GROUP = "dpsu"
+PROPERTIES = ("spark.job.description", "spark.jobGroup.id")
 OURS = re.compile(r"dpsu\.errors\.(\w+): ([^\n]+)")
 READERS = {"parquet": "parquet", "csv": "csv", "tsv": "csv", "jsonl": "json", "ndjson": "json"}
 
@@ -68,7 +70,7 @@ def set_python(session: "SparkSession") -> Callable[[], None]:
 
     On other machines the path may differ, and with Spark Connect the server decides: there the session must set it.
     """
-    context = getattr(session, "_sc", None)
+    context = getattr(session, "sparkContext", None)
     said = "PYSPARK_PYTHON" in os.environ or (context and context.getConf().contains("spark.pyspark.python"))
     if context is None or said or not context.master.startswith("local"):
         return lambda: None
@@ -82,7 +84,7 @@ def set_python(session: "SparkSession") -> Callable[[], None]:
 
 def checkpoint(table: "DataFrame") -> "DataFrame":
     """Compute the table now and drop its plan: in the session's checkpoint directory, or else on the executors."""
-    context = getattr(table.sparkSession, "_sc", None)
+    context = getattr(table.sparkSession, "sparkContext", None)
     folder = table.sparkSession.conf.get("spark.checkpoint.dir", None) or (
         context and context.getCheckpointDir()
     )
@@ -91,9 +93,40 @@ def checkpoint(table: "DataFrame") -> "DataFrame":
 
 
 def drop_checkpoint(table: "DataFrame") -> None:
-    """Free a table on the executors that is no longer needed; a Connect client does so with its last reference."""
-    if hasattr(table, "_jdf"):
-        table._jdf.queryExecution().logical().rdd().unpersist(False)
+    """Free a table on the executors, and delete its files in the checkpoint directory; a second call does nothing.
+
+    A Connect client cannot: the server drops the table with the session.
+    """
+    if not hasattr(table, "_jdf"):
+        return
+    kept = table._jdf.queryExecution().logical().rdd()
+    kept.unpersist(False)
+    file = kept.getCheckpointFile()
+    if file.isDefined():
+        context = table.sparkSession.sparkContext
+        path = context._jvm.org.apache.hadoop.fs.Path(file.get())
+        path.getFileSystem(context._jsc.hadoopConfiguration()).delete(path, True)
+
+
+@contextmanager
+def grouped_jobs(session: "SparkSession", description: str) -> Iterator[None]:
+    """Name the Spark jobs of this block, and give them a group, so that one release can be found and cancelled."""
+    context = getattr(session, "sparkContext", None)
+    if context is None:  # Connect has tags instead
+        session.addTag(GROUP)
+    else:
+        before = {name: context.getLocalProperty(name) for name in PROPERTIES}
+        context.setLocalProperty("spark.job.description", description)
+        if before["spark.jobGroup.id"] is None:
+            context.setLocalProperty("spark.jobGroup.id", GROUP)
+    try:
+        yield
+    finally:
+        if context is None:
+            session.removeTag(GROUP)
+        else:
+            for name, value in before.items():
+                context.setLocalProperty(name, value)
 
 
 @contextmanager

@@ -1,0 +1,260 @@
+"""Auto: popular items first, then a noisy histogram of set sizes, then the algorithm that a public rule chooses.
+
+The first two steps take one percent of epsilon each. The rest of the budget goes to the chosen algorithm, on what is left of
+the sets. Proof: docs/auto.md; the rule: docs/auto-study.md.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsu.algorithms import auto_rule as rule
+from dpsu.algorithms.algorithm import Algorithm, algorithm
+from dpsu.algorithms.focused import FocusedGaussian
+from dpsu.algorithms.mechanism import CurveSelection, Floats, Mechanism, drawn
+from dpsu.algorithms.ordered import OrderedLaplace
+from dpsu.algorithms.policy import PolicyLaplace
+from dpsu.algorithms.request import Request
+from dpsu.algorithms.share import focused_within
+from dpsu.algorithms.weighted import even_rule
+from dpsu.engines.contract import Columns, Engine
+from dpsu.errors import InvalidArgument
+from dpsu.kernels.units import ONE
+from dpsu.privacy.branches import mu_of_branch
+from dpsu.privacy.budget import Budget
+from dpsu.privacy.laplace import ReleaseCurve
+from dpsu.randomness.noise import geometric, keep
+from dpsu.randomness.stream import Stream
+
+STEP = 0.01
+"""The share of epsilon of each of the first two steps."""
+
+DELTA_POPULAR, DELTA_L1, DELTA_NEW = 0.02, 0.93, 0.39
+"""Shares of delta: of popular items, of the ℓ1 branch, and of new items in the Gaussian branch."""
+
+LONGEST = 10**5
+"""Sets are cut to this size before popular items are counted."""
+
+ROUND = (1 << 16) + 1
+"""The round of the first step: no branch uses it, so its coins are independent of theirs."""
+
+
+@dataclass(frozen=True)
+class Sizing:
+    """The constants of the first two steps and of both branches; the sum of docs/auto.md holds for them."""
+
+    epsilon_popular: float
+    delta_popular: float
+    epsilon_sizes: float
+    focused: Budget
+    epsilon_l1: float
+    delta_l1: float
+
+    @classmethod
+    def of(cls, request: Request) -> "Sizing":
+        """Both branches calibrated to what the steps leave."""
+        epsilon, delta = request.epsilon, request.delta
+        step = STEP * epsilon
+        delta_popular, delta_l1, delta_new = (part * delta for part in (DELTA_POPULAR, DELTA_L1, DELTA_NEW))
+        mu = mu_of_branch(epsilon, delta, delta_new, delta_l1, (step, step), delta_popular)
+        rest = (epsilon - 2 * step) * (1 - 2.0**-40)
+        return cls(step, delta_popular, step, Budget(mu, delta_new), rest, delta_l1)
+
+    @property
+    def curve(self) -> ReleaseCurve:
+        """The release curve of popular items."""
+        return ReleaseCurve(self.epsilon_popular, self.delta_popular)
+
+
+@dataclass(frozen=True)
+class AutoMechanism(Mechanism):
+    """The steps, and the mechanism of every branch that the rule can choose, by algorithm and max_items.
+
+    Without `sizing` the caller's hint has chosen the only branch.
+    """
+
+    request: Request
+    typical_items: float | None
+    parts: int
+    sizing: Sizing | None
+    branches: Mapping[tuple[str, int], Mechanism]
+
+    def select(self, engine: Engine, sets: Any, stream: Stream) -> Any:
+        """The released items alone."""
+        return self.selected(engine, sets, stream)[0]
+
+    def selected(self, engine: Engine, sets: Any, stream: Stream) -> tuple[Any, dict[str, Any]]:
+        """Popular items, sizes of what is left, the branch; and what the statement says of the choice."""
+        if self.sizing is None:
+            ((_, mechanism),) = self.branches.items()
+            return mechanism.select(engine, sets, stream), {}
+        rows = engine.bound(sets, LONGEST, stream, round=ROUND)
+        items = engine.weigh(rows, engine.items(sets), even_rule(LONGEST, norm=1))
+        items = engine.update(items, partial(_popular, curve=self.sizing.curve, stream=stream))
+        popular = int(engine.collect(items, _number).sum())
+        left = engine.restrict(sets, items)
+        noise = partial(noisy_sizes, epsilon=self.sizing.epsilon_sizes, stream=stream)
+        users = [int(count) for count in engine.tally(left, rule.BINS, noise)]
+        items = self.branches[self.choice(users, popular)].select(engine, left, stream)
+        return engine.update(items, _with_popular), self.told(users, popular)
+
+    def choice(self, users: list[int], popular: int) -> tuple[str, int]:
+        """The branch for this noisy histogram and number of popular items."""
+        assert self.sizing is not None
+        scale = 1 / self.sizing.epsilon_sizes
+        name, cut = rule.choose(users, popular, scale, self.request.epsilon, self.parts)
+        return name, cut if self.request.free else self.request.max_items
+
+    def chance(self, holders: NDArray[np.int64], set_size: int) -> Floats:
+        """That of the branch for users who all have sets of this size."""
+        epsilon, hint = self.request.epsilon, self.typical_items
+        name = (
+            rule.by_size(hint, epsilon, self.parts)
+            if hint
+            else rule.choose_by_set_size(set_size, epsilon, self.parts)
+        )
+        own = [branch for (found, _), branch in self.branches.items() if found == name]
+        cuts = [branch for branch in own if branch.request.max_items >= set_size] or own[-1:]
+        return cuts[0].chance(holders, set_size)
+
+    def parameters(self) -> dict[str, Any]:
+        """The rule, both steps and the constants of both branches; the noisy sizes and the choice are added by the run."""
+        told: dict[str, Any] = {
+            "rule": rule.VERSION,
+            "asked": {
+                "max_items": "auto" if self.request.free else self.request.max_items,
+                "typical_items": self.typical_items,
+            },
+            "parts": self.parts,
+        }
+        if self.sizing is None:
+            return {**told, "chosen": self._branch(*self.branches)}
+        popular = {"epsilon": self.sizing.epsilon_popular, "delta": self.sizing.delta_popular}
+        return {
+            **told,
+            "popular": {**popular, **CurveSelection(self.sizing.curve).parameters()},
+            "sizes": {"epsilon": self.sizing.epsilon_sizes, "bins": list(rule.BINS)},
+            "focused": asdict(self.sizing.focused),
+            "l1": {"epsilon": self.sizing.epsilon_l1, "delta": self.sizing.delta_l1},
+        }
+
+    def budget(self) -> Budget | None:
+        """That of the branch if a hint chose it; a private choice composes by epsilon and delta."""
+        if self.sizing is not None:
+            return None
+        ((_, mechanism),) = self.branches.items()
+        return mechanism.budget()
+
+    def told(self, users: list[int], popular: int) -> dict[str, Any]:
+        """What the statement says of the private steps and of the branch that they chose."""
+        before = self.parameters()
+        return {
+            "popular": {**before["popular"], "items": popular},
+            "sizes": {**before["sizes"], "users": users},
+            "chosen": self._branch(self.choice(users, popular)),
+        }
+
+    def _branch(self, place: tuple[str, int]) -> dict[str, Any]:
+        """The chosen branch as a small statement, at the privacy that it has by itself."""
+        mechanism, (name, max_items) = self.branches[place], place
+        budget = mechanism.budget()
+        return {
+            "kind": "single",
+            "algorithm": name,
+            "calibration": "exact",
+            "max_items": max_items,
+            "parameters": mechanism.parameters(),
+            "epsilon": mechanism.request.epsilon,
+            "delta": mechanism.request.delta,
+            "budget": asdict(budget) if budget else None,
+            "proof": PROOFS[name],
+        }
+
+
+PROOFS = {each.name: each.proof for each in (FocusedGaussian, OrderedLaplace, PolicyLaplace)}
+
+
+def noisy_sizes(users: NDArray[np.int64], epsilon: float, stream: Stream) -> NDArray[np.int64]:
+    """The histogram with two-sided geometric noise on every bin."""
+    noise = [geometric(stream, epsilon, place) for place in range(len(users))]
+    return np.asarray(users + np.array(noise, np.int64), np.int64)
+
+
+def _popular(columns: Columns, curve: ReleaseCurve, stream: Stream) -> Columns:
+    toss = partial(keep, stream=stream, curve=curve, unit=1 / ONE, round=ROUND)
+    popular = drawn(toss, columns, columns["held"])
+    return {"popular": popular, "open": ~popular}
+
+
+def _number(columns: Columns) -> NDArray[np.int64]:
+    """How many popular items there are: they are released, so their number is no secret."""
+    return np.array([np.count_nonzero(columns["popular"])], np.int64)
+
+
+def _with_popular(columns: Columns) -> Columns:
+    return {"released": columns["released"] | columns["popular"]}
+
+
+@algorithm
+class Auto(Algorithm):
+    """Chooses the algorithm and max_items by itself: from private sizes of the sets, or from a public hint.
+
+    One percent of epsilon finds very popular items, one percent makes a noisy histogram of the sizes of what is left, and
+    a public rule chooses Ordered Laplace, policy-laplace or Focused Gaussian for the rest. `typical_items` is a typical
+    number of items per user that you know without looking at the data: it replaces both steps at no cost. `parts`
+    is that of policies; None leaves it to the engine.
+
+    >>> import dpsu
+    >>> visits = {n: [f"code {n % 5}"] for n in range(1000)}
+    >>> len(dpsu.release(visits, epsilon=1, delta=1e-6, algorithm=dpsu.Auto(typical_items=1)))
+    5
+    """
+
+    name = "auto"
+    family = "auto"
+    summary = "chooses the algorithm and max_items by itself, from private sizes of the sets or a public hint"
+    proof = "docs/auto.md"
+
+    typical_items: float | None = None
+    parts: int | None = None
+
+    def for_engine(self, parts: int) -> "Auto":
+        """In as many parts as the engine takes, unless the caller has chosen a number."""
+        return self if self.parts is not None else replace(self, parts=parts)
+
+    def calibrate(self, request: Request) -> AutoMechanism:
+        """All branches that the rule can choose, before any data is read."""
+        if request.calibration != "exact":
+            raise InvalidArgument(
+                "auto has the exact calibration only; name an algorithm for calibration='paper'."
+            )
+        parts = self.parts or 1
+        if self.typical_items is not None:
+            name, cut = rule.choose_by_hint(self.typical_items, request.epsilon, parts)
+            cut = cut if request.free else request.max_items
+            own = replace(request, max_items=cut)
+            found = FocusedGaussian() if name == rule.FOCUSED else _l1(name, parts)
+            return AutoMechanism(
+                request, self.typical_items, parts, None, {(name, cut): found.calibrate(own)}
+            )
+        sizing = Sizing.of(request)
+        l1 = Request(sizing.epsilon_l1, sizing.delta_l1, request.max_items)
+        cuts = rule.CANDIDATES if request.free else (request.max_items,)
+        branches: dict[tuple[str, int], Mechanism] = {
+            (rule.FOCUSED, cut): focused_within(replace(request, max_items=cut), sizing.focused)
+            for cut in cuts
+        }
+        for name in (rule.ORDERED, rule.POLICY):
+            branches[name, request.max_items] = _l1(name, parts).calibrate(l1)
+        return AutoMechanism(request, None, parts, sizing, branches)
+
+
+def _l1(name: str, parts: int) -> Algorithm:
+    return OrderedLaplace(parts=parts) if name == rule.ORDERED else PolicyLaplace(parts=parts)
+
+
+ALGORITHMS = (Auto,)

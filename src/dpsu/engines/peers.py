@@ -1,0 +1,232 @@
+"""An engine whose users and items are divided over peers: processes that run the same job together.
+
+Every peer holds the sets of its own users in the arrays of the local engine, and a shard of all items, chosen by their
+digests. Rows never move. In a round, the shards send each peer the columns of its items, each peer sums the weights of
+its users, and the sums go to the shards. Weights are integers, so the order of sums does not matter, and the release is
+that of the local engine. A method that exchanges anything must be called by all peers, as a mechanism does.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from dpsu.engines.contract import Columns, Rule, Step, Walk
+from dpsu.engines.local import LocalEngine, Rows
+from dpsu.engines.rows import SATURATION, merged, shard_bounds, some_users, union
+from dpsu.errors import InvalidArgument, TooLarge
+from dpsu.randomness.stream import Purpose, Stream
+from dpsu.sets.user_sets import Digests, Names, UserSets, digest_order, places
+
+if TYPE_CHECKING:
+    from dpsu.algorithms.job import Job
+    from dpsu.sources.source import Source
+
+NOT_DIVIDED = "lists, candidates and n-grams in levels are not for peers."
+
+
+class Exchange(Protocol):
+    """How peers talk: all of them exchange parcels at the same time. `rank` is the number of this one, from 0."""
+
+    rank: int
+    size: int
+
+    def swap(self, parcels: Sequence[Columns]) -> list[Columns]:
+        """Send the n-th parcel to the n-th peer, and return the parcels for this one, in the order of their senders.
+
+        The arrays of a parcel have one length. Those of one swap have the same names and types for all peers.
+        """
+
+
+@dataclass(frozen=True, repr=False)
+class PeerSets:
+    """The sets of this peer's users. Items are numbered in the order of their digests; `order` leads to their names."""
+
+    sets: UserSets
+    names: Names
+    order: NDArray[np.int64]
+
+
+@dataclass(frozen=True, repr=False)
+class Shard:
+    """The items of this peer's shard: their columns, and for every peer the positions of the items that it has."""
+
+    columns: Columns
+    links: list[NDArray[np.uint32]]
+
+
+class PeerEngine:
+    """Runs every method together with the other peers."""
+
+    name = "peers"
+
+    def __init__(self, exchange: Exchange, threads: int = 1, parts: int = 8) -> None:
+        self._exchange = exchange
+        self._local = LocalEngine(threads)
+        self.parts = parts
+
+    def __enter__(self) -> "PeerEngine":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._local.__exit__(*error)
+
+    def place(self, job: "Job") -> "Job":
+        """The job itself."""
+        return job
+
+    def read(self, source: "Source", stream: Stream) -> PeerSets:
+        """The sets of this peer's users; `source.data` has all rows of each of them, and no other peer has any."""
+        read = self._local.read(source, stream)
+        order = digest_order(read.item_digests)
+        sets = replace(read, items=places(order)[read.items], item_digests=read.item_digests[order])
+        return PeerSets(sets, read.names, order)
+
+    def read_corpus(self, source: "Source", stream: Stream) -> NoReturn:
+        """Not supported."""
+        raise InvalidArgument(NOT_DIVIDED)
+
+    def item_types(self, sets: PeerSets) -> pl.Schema:
+        """The columns of an item, and their types."""
+        return sets.names.decode(np.zeros(0, np.uint32)).schema
+
+    def leave_out(self, sets: PeerSets, digests: Digests) -> NoReturn:
+        """Not supported."""
+        raise InvalidArgument(NOT_DIVIDED)
+
+    def admit(self, sets: PeerSets, items: pl.DataFrame, digests: Digests) -> NoReturn:
+        """Not supported."""
+        raise InvalidArgument(NOT_DIVIDED)
+
+    def require_users(self, sets: PeerSets, most: int) -> None:
+        """Raise an error at every peer if they have more users together than the calibration covers."""
+        if self._gathered(np.array([sets.sets.n_users])).sum() > most:
+            raise TooLarge(
+                f"there are more than {most} users, which the rounding bound of this algorithm does not cover; "
+                "use another algorithm."
+            )
+
+    def items(self, sets: PeerSets) -> Shard:
+        """The shard of this peer, made of the items that all peers announce."""
+        digests = sets.sets.item_digests
+        news = self._exchange.swap(self._for_shards(digests, {"digest": digests}))
+        own, links = union([parcel["digest"] for parcel in news])
+        return Shard({"digest": own}, links)
+
+    def bound(
+        self,
+        sets: PeerSets | list[Rows],
+        max_items: int,
+        stream: Stream,
+        *,
+        round: int = 0,
+        keep: Shard | None = None,
+    ) -> list[Rows]:
+        """Sample the sets of this peer's users, as the local engine does."""
+        rows = sets.sets if isinstance(sets, PeerSets) else sets
+        opened = None if keep is None else self._posted(keep, "open")
+        return self._local.bound(rows, max_items, stream, round=round, keep=opened)
+
+    def weigh(self, rows: list[Rows], items: Shard, rule: Rule) -> Shard:
+        """Sum the weights of this peer's users, and then of all peers."""
+        values = self._posted(items, rule.reads) if rule.reads else {}
+        given = self._local.weigh(rows, values, rule)
+        sums = {name: given[name] for name in ("total", "held")}
+        answers = self._exchange.swap(self._for_shards(rows[0].item_digests, sums))
+        total, held = _nothing(items, np.int64)
+        for at, answer in zip(items.links, answers, strict=True):
+            total[at] += answer["total"]
+            held[at] |= answer["held"]
+            np.minimum(total, SATURATION, out=total)
+        return replace(items, columns={**items.columns, "total": total, "held": held})
+
+    def walk(self, rows: list[Rows], items: Shard, walk: Walk, stream: Stream) -> Shard:
+        """Follow a policy in each of its parts, at one peer each; only here do rows move, those that are sampled.
+
+        In every turn the peers take one part each. Sums of floats depend on the order, so they are added part by part.
+        """
+        part_of = [stream.words(Purpose.PART, 0, own.user_digests) % np.uint64(walk.parts) for own in rows]
+        total, held = _nothing(items, walk.dtype)
+        for first in range(0, walk.parts, self._exchange.size):
+            turn = range(first, first + self._exchange.size)
+            wanted = [
+                merged(
+                    [some_users(own, np.flatnonzero(p == h)) for own, p in zip(rows, part_of, strict=True)]
+                )[0]
+                for h in turn
+            ]
+            together, _ = merged(self._swapped(wanted))
+            given = self._local.walk([together], {}, replace(walk, parts=1), stream)
+            found = {
+                "digest": together.item_digests,
+                "total": given["total"],
+                "held": given["held"],
+            }
+            for answer in self._exchange.swap(self._for_shards(together.item_digests, found)):
+                _, (_, at) = union([items.columns["digest"], answer["digest"]])
+                total[at] += answer["total"]
+                held[at] |= answer["held"]
+        return replace(items, columns={**items.columns, "total": total, "held": held})
+
+    def update(self, items: Shard, step: Step) -> Shard:
+        """Apply `step` to the shard."""
+        return replace(items, columns=self._local.update(items.columns, step))
+
+    def collect(self, items: Shard, step: Callable[[Columns], NDArray[Any]]) -> NDArray[Any]:
+        """The values that `step` finds in the shards of all peers."""
+        return self._gathered(self._local.collect(items.columns, step))
+
+    def names(self, sets: PeerSets, items: Shard) -> pl.DataFrame:
+        """The released items that are named by this peer: each by the first peer that has it."""
+        unnamed = items.columns["released"].copy()
+        parcels = []
+        for at in items.links:
+            parcels.append({"released": unnamed[at]})
+            unnamed[at] = False
+        mine = np.concatenate([parcel["released"] for parcel in self._exchange.swap(parcels)])
+        return sets.names.decode(sets.order[mine].astype(np.uint32))
+
+    def _for_shards(self, digests: Digests, columns: Columns) -> list[Columns]:
+        """Columns of items in the order of their digests, divided among the shards."""
+        bounds = shard_bounds(digests, self._exchange.size)
+        return [
+            {name: column[first:last] for name, column in columns.items()} for first, last in pairwise(bounds)
+        ]
+
+    def _posted(self, items: Shard, name: str) -> Columns:
+        """A column of the items, for the items of this peer."""
+        parcels = [{name: items.columns[name][at]} for at in items.links]
+        return {name: np.concatenate([parcel[name] for parcel in self._exchange.swap(parcels)])}
+
+    def _gathered(self, values: NDArray[Any]) -> NDArray[Any]:
+        """The values of all peers."""
+        parcels = [{"value": values}] * self._exchange.size
+        return np.concatenate([parcel["value"] for parcel in self._exchange.swap(parcels)])
+
+    def _swapped(self, blocks: list[Rows]) -> list[Rows]:
+        """Send each peer its block of rows, with the items that occur in it."""
+        users, pairs, items = [], [], []
+        for block in blocks:
+            held, codes = np.unique(block.items, return_inverse=True)
+            users.append({"digest": block.user_digests, "size": np.diff(block.indptr)})
+            pairs.append({"code": codes.astype(np.uint32)})
+            items.append({"digest": block.item_digests[held]})
+        received = zip(*(self._exchange.swap(parcels) for parcels in (users, pairs, items)), strict=True)
+        return [
+            _block(own["digest"], own["size"], pair["code"], item["digest"]) for own, pair, item in received
+        ]
+
+
+def _block(users: Digests, sizes: NDArray[np.int64], codes: NDArray[np.uint32], items: Digests) -> Rows:
+    indptr = np.concatenate([[0], np.cumsum(sizes)])
+    return Rows(indptr, codes, users, items, np.ones(len(items), np.bool_), int(sizes.max(initial=0)))
+
+
+def _nothing(items: Shard, dtype: type[np.generic]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """Totals and marks before anything is given."""
+    size = len(items.columns["digest"])
+    return np.zeros(size, dtype), np.zeros(size, np.bool_)

@@ -1,0 +1,191 @@
+"""Auto: its twin, the sum over both branches, what one user moves in the private steps, the rule, hints and edges."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from user_sets import numbered, sets_of
+
+import dpsu
+from dpsu.algorithms import auto_rule as rule
+from dpsu.algorithms.auto import DELTA_L1, DELTA_NEW, DELTA_POPULAR, ROUND, STEP
+from dpsu.algorithms.request import Request
+from dpsu.engines.local import LocalEngine, tallied
+from dpsu.errors import InvalidArgument
+from dpsu.kernels.units import ONE
+from dpsu.privacy.branches import composed_delta
+from dpsu.randomness.noise import keep
+from dpsu.randomness.stream import Stream
+from dpsu.testing import seeded
+from dpsu.verification.auto import choices
+
+STREAM = Stream(bytes(range(32)))
+
+some_sets = st.lists(st.sets(st.integers(0, 5), min_size=1).map(sorted), min_size=1, max_size=12).map(
+    numbered
+)
+
+
+def mechanism_for(epsilon=3.0, delta=1e-2, max_items="auto", **options):
+    return dpsu.Auto(**options).calibrate(Request.asked(epsilon, delta, max_items))
+
+
+# The twin: the steps with dictionaries, then the chosen branch as a release of its own.
+
+
+def twin(mechanism, rows, sets, copies):
+    """Which items come out, and the sizes: `copies` users hold every row."""
+    totals = dict.fromkeys(range(sets.n_items), 0)
+    for own in rows:
+        for item in own:
+            totals[item] += copies * (ONE // len(own))
+    units = np.array([totals[item] for item in range(sets.n_items)])
+    curve = mechanism.sizing.curve
+    popular = keep(units, sets.item_digests, stream=STREAM, curve=curve, unit=1 / ONE, round=ROUND)
+    left = [[item for item in own if not popular[item]] for own in rows for _ in range(copies)]
+    sizes = [
+        sum(first <= len(own) < after for own in left)
+        for first, after in itertools.pairwise((*rule.BINS, math.inf))
+    ]
+    return popular, left, sizes
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@settings(deadline=None, max_examples=25)
+@given(rows=some_sets, copies=st.sampled_from([1, 40, 400]), seed=st.integers(0, 50))
+def test_the_steps_are_the_oracles(threads, rows, copies, seed):
+    users = [own for own in rows for _ in range(copies)]
+    sets, mechanism = sets_of(users, seed), mechanism_for(epsilon=50.0)
+    popular, left, sizes = twin(mechanism, rows, sets, copies)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("dpsu.engines.local.FEWEST_PAIRS", 2)
+        patch.setattr("dpsu.algorithms.auto.noisy_sizes", lambda users, epsilon, stream: users)
+        with LocalEngine(threads) as engine:
+            items, told = mechanism.selected(engine, sets, STREAM)
+            branch = mechanism.branches[mechanism.choice(sizes, int(popular.sum()))]
+            closed = engine.leave_out(sets, sets.item_digests[popular])
+            alone = branch.select(engine, closed, STREAM)["released"]
+    assert told["popular"]["items"] == popular.sum()
+    assert told["sizes"]["users"] == sizes
+    assert sum(sizes) == sum(map(bool, left))
+    assert items["released"].tolist() == (alone | popular).tolist()
+
+
+# What one user moves in the private steps: one unit of ℓ1 in the totals, one bin of the histogram by one.
+
+
+@settings(deadline=None, max_examples=200)
+@given(rows=some_sets, own=st.sets(st.integers(0, 5), min_size=1), popular=st.sets(st.integers(0, 5)))
+def test_one_user_moves_one_bin_by_one(rows, own, popular):
+    left = [[item for item in each if item not in popular] for each in (*rows, sorted(own))]
+    without, with_user = (
+        tallied(sets_of([each for each in users if each] or [[0]]), rule.BINS) for users in (left[:-1], left)
+    )
+    if any(left[:-1]):
+        assert np.abs(with_user - without).sum() == min(1, len(left[-1]))
+
+
+# The sum over both branches.
+
+EDGES = [1e-3, 0.1, 1.0, 10.0, 100.0]
+
+
+@pytest.mark.parametrize("epsilon", EDGES)
+@pytest.mark.parametrize("delta", [1e-12, 1e-6, 0.1])
+def test_the_steps_and_the_worse_branch_keep_the_promise(epsilon, delta):
+    sizing = mechanism_for(epsilon, delta).sizing
+    shares = (DELTA_POPULAR, DELTA_L1, DELTA_NEW)
+    assert all(0 < share < 1 for share in shares)
+    steps = (sizing.epsilon_popular, sizing.epsilon_sizes)
+    assert steps == (STEP * epsilon,) * 2
+    spent = (sizing.focused.delta_new, sizing.delta_l1, steps, sizing.delta_popular)
+    assert composed_delta(epsilon, sizing.focused.mu, *spent) <= delta
+    assert composed_delta(epsilon, 1.01 * sizing.focused.mu, *spent) > delta
+    assert sizing.epsilon_l1 + sum(steps) <= epsilon
+
+
+@pytest.mark.parametrize("epsilon", [1e-6, 1e-5, 1e4])
+@pytest.mark.parametrize("delta", [1e-15, 0.9])
+def test_extreme_privacy_is_refused_or_verified(epsilon, delta):
+    from statements import statement_of
+
+    try:
+        made = statement_of("auto", epsilon, delta, 300)
+    except InvalidArgument:
+        return
+    found = dpsu.verify(made)
+    assert found.ok, str(found)
+
+
+# The rule: the verifier's own copy agrees, and few users mean Focused Gaussian.
+
+
+@settings(max_examples=500)
+@given(
+    users=st.lists(st.integers(-2000, 10**6), min_size=11, max_size=11),
+    popular=st.integers(0, 10**5),
+    epsilon=st.sampled_from([0.1, 1.0, 5.9, 6.0, 10.0]),
+    parts=st.sampled_from([1, 8]),
+)
+def test_the_verifier_knows_the_rule(users, popular, epsilon, parts):
+    scale = 100 / epsilon
+    assert rule.choose(users, popular, scale, epsilon, parts) in choices(
+        users, popular, scale, epsilon, parts
+    )
+    assert len(choices(users, popular, scale, epsilon, parts)) <= 3
+
+
+def test_few_users_mean_focused_gaussian():
+    assert rule.choose([50] * 11, 0, 100.0, 1.0, 1) == (rule.FOCUSED, rule.MAX_ITEMS)
+
+
+def test_sizes_decide():
+    ones, many = [10**5] + [0] * 10, [0] * 7 + [10**5] + [0] * 3
+    assert rule.choose(ones, 0, 100.0, 1.0, 1)[0] == rule.ORDERED
+    assert rule.choose(ones, 0, 10.0, 10.0, 1)[0] == rule.POLICY
+    assert rule.choose(many, 0, 100.0, 1.0, 1) == (rule.FOCUSED, 100)
+
+
+# Hints and max_items.
+
+
+def test_a_hint_chooses_for_free():
+    hinted, plain = (
+        dpsu.Auto(typical_items=3).calibrate(Request.asked(1, 1e-6, "auto")),
+        dpsu.OrderedLaplace().calibrate(Request(1, 1e-6, 300)),
+    )
+    ((_, branch),) = hinted.branches.items()
+    assert branch.parameters() == plain.parameters()
+    many = dpsu.Auto(typical_items=30).calibrate(Request.asked(1, 1e-6, "auto"))
+    assert many.budget() == dpsu.FocusedGaussian().calibrate(Request(1, 1e-6, 300)).budget()
+
+
+def test_only_auto_takes_a_hint():
+    with pytest.raises(InvalidArgument, match="typical_items"):
+        dpsu.release({1: ["a"]}, epsilon=1, delta=1e-6, algorithm="mad", typical_items=4)
+
+
+@pytest.mark.parametrize("hint", [0, 0.5, -1, math.nan, math.inf, 1e7])
+def test_hints_have_a_range(hint):
+    with pytest.raises(InvalidArgument, match="typical_items"):
+        dpsu.Auto(typical_items=hint)
+
+
+def test_the_statement_rests_on_the_hint():
+    users = {n: ["a", "b"] for n in range(2000)}
+    with seeded(1):
+        made = dpsu.release(users, epsilon=1, delta=1e-6, algorithm="auto", typical_items=2)
+    assert any("2" in claim for claim in made.statement.rests_on)
+    assert "sizes" not in made.statement.parameters
+
+
+@pytest.mark.parametrize("max_items", [1, 7, 1000])
+def test_an_explicit_max_items_is_the_only_cut(max_items):
+    users = {n: [f"item {(n + k) % 40}" for k in range(1 + n % 12)] for n in range(5000)}
+    with seeded(1):
+        made = dpsu.release(users, epsilon=3, delta=1e-6, algorithm="auto", max_items=max_items)
+    assert made.statement.parameters["chosen"]["max_items"] == made.statement.max_items == max_items
+    assert len(made) == 40

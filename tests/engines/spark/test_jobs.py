@@ -1,0 +1,182 @@
+"""Releases within one Spark task: every feature of the local engine, and nothing but the release on the driver."""
+
+import logging
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from spark_sessions import require_spark, session
+
+import dpsu
+from dpsu.engines.spark.jobs import LIMIT
+from dpsu.errors import InvalidArgument, NullValues
+from dpsu.testing import seeded
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::ResourceWarning", "ignore::FutureWarning", "ignore::DeprecationWarning"
+)
+
+PRIVACY = {"epsilon": 3.0, "delta": 1e-5}
+COLUMNS = {"user": "user", "item": "item"}
+
+
+def baskets() -> pl.DataFrame:
+    rng = np.random.default_rng(1)
+    frame = pl.DataFrame({"user": rng.integers(0, 2000, 24_000), "item": rng.zipf(1.3, 24_000) % 3000})
+    spent = pl.Series("spent", rng.integers(1, 9, 24_000))
+    return frame.select("user", item=pl.format("word{}", "item")).with_columns(spent)
+
+
+def texts() -> pl.DataFrame:
+    rng = np.random.default_rng(2)
+    lines = [" ".join(f"w{n}" for n in rng.zipf(1.5, 12) % 60) for _ in range(1500)]
+    return pl.DataFrame({"user": np.arange(1500) % 700, "text": lines})
+
+
+def on_spark(frame: pl.DataFrame) -> Any:
+    require_spark()
+    return session().createDataFrame(frame.to_arrow())
+
+
+def released(source: Any, **options: Any) -> dpsu.Release:
+    return dpsu.release(source, **COLUMNS, **PRIVACY, **options)
+
+
+def levels(source: Any) -> dpsu.Release:
+    return dpsu.ngrams(source, user="user", text="text", longest=2, counts=True, **PRIVACY)
+
+
+def tuned(source: Any) -> dpsu.Release:
+    settings = [{"max_items": 5}, {"max_items": 20}]
+    found = dpsu.tune(source, **COLUMNS, **PRIVACY, settings=settings)
+    assert found.setting in settings
+    return found.release
+
+
+FEATURES: dict[str, tuple[Callable[[], pl.DataFrame], Callable[..., dpsu.Release]]] = {
+    "counts": (baskets, lambda source: released(source, counts=True)),
+    "sums": (baskets, lambda source: released(source, sums={"spent": (0, 8)})),
+    "others": (baskets, lambda source: released(source, counts=True, others=True)),
+    "public items": (baskets, lambda source: released(source, public_items=["word1", "word2"])),
+    "exclude": (baskets, lambda source: released(source, exclude=["word1"])),
+    "candidates": (
+        baskets,
+        lambda source: released(source, candidates=[f"word{n}" for n in range(50)], false_share=0.01),
+    ),
+    "levels": (texts, levels),
+    "tune": (baskets, tuned),
+}
+
+
+@pytest.mark.parametrize("feature", FEATURES)
+def test_every_feature_gives_what_this_machine_does(feature: str) -> None:
+    data, release = FEATURES[feature]
+    with seeded(5):
+        local = release(data())
+    with seeded(5):
+        spark = release(on_spark(data()))
+    assert len(local) > 10
+    assert spark.to_polars().equals(local.to_polars())
+    assert (spark.users, spark.others) == (local.users, local.others)
+    hidden = {"exclude_salt", "lists"}
+    mine, theirs = (vars(each.statement) for each in (spark, local))
+    assert {name: mine[name] for name in mine if name not in hidden} == {
+        name: theirs[name] for name in theirs if name not in hidden
+    }
+
+
+def test_only_released_items_come_to_the_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the driver gets is searched for items of one user; a released item must be found."""
+    alone = pl.DataFrame({"user": np.arange(500), "item": [f"secret{n}" for n in range(500)]})
+    source = on_spark(pl.concat([baskets().select("user", "item"), alone]))
+    frame, arrived = type(source), []
+    collect = frame.collect
+
+    def watched(table: Any) -> Any:
+        arrived.append(collect(table))
+        return arrived[-1]
+
+    monkeypatch.setattr(frame, "collect", watched)
+    release = released(source, spark_mode="task")
+    everything = repr(arrived)
+    assert release.items[0] in everything
+    assert "secret" not in everything
+
+
+def test_rows_decide_the_way_and_the_output_does_not_show_it(caplog: pytest.LogCaptureFixture) -> None:
+    source, releases = on_spark(baskets().select("user", "item")), []
+    try:
+        with caplog.at_level(logging.INFO, "dpsu.spark"):
+            for limit, way in (("1000000", "task"), ("100", "exchange")):
+                session().conf.set(LIMIT, limit)
+                caplog.clear()
+                with seeded(5):
+                    releases.append(released(source, algorithm=dpsu.FocusedGaussian(rounds=2)))
+                assert way in caplog.text
+        with pytest.raises(InvalidArgument, match=LIMIT):
+            released(source, counts=True)
+    finally:
+        session().conf.unset(LIMIT)
+    few, many = releases
+    assert few.items == many.items
+    assert few.statement == many.statement
+    assert few.to_spark().schema.names == many.to_spark().schema.names
+    assert few.to_spark().rdd.getNumPartitions() == many.to_spark().rdd.getNumPartitions()
+
+
+def test_a_way_that_cannot_be_taken_is_refused() -> None:
+    source = on_spark(baskets().select("user", "item"))
+    with pytest.raises(InvalidArgument, match="spark_mode"):
+        released(source, spark_mode="barrier")
+    with pytest.raises(InvalidArgument, match="exchange"):
+        released(source, spark_mode="exchange", counts=True)
+    with pytest.raises(InvalidArgument, match="spark_mode"):
+        released(baskets(), spark_mode="task")
+
+
+def test_nulls_are_refused_before_anything_is_spent(tmp_path: Path) -> None:
+    source = on_spark(pl.DataFrame({"user": [1, 2], "item": ["a", None]}))
+    ledger = dpsu.Ledger.create(tmp_path / "ledger.jsonl", epsilon=5.0, delta=1e-3)
+    before = (tmp_path / "ledger.jsonl").read_bytes()
+    with pytest.raises(NullValues, match="item"):
+        released(source, ledger=ledger)
+    assert (tmp_path / "ledger.jsonl").read_bytes() == before
+
+
+def test_a_killed_task_is_run_again_and_gives_the_same_release(tmp_path: Path) -> None:
+    marker, driver = tmp_path / "killed", os.getpid()
+
+    def kill_once(text: str) -> list[str]:
+        if os.getpid() != driver and not marker.exists():
+            marker.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return text.split()
+
+    found = []
+    for source in (texts(), on_spark(texts())):
+        with seeded(5):
+            release = dpsu.release(source, user="user", text="text", tokenizer=kill_once, **PRIVACY)
+        found.append(release.items)
+    assert marker.exists()
+    assert found[0] == found[1]
+    assert len(found[0]) > 10
+
+
+@pytest.mark.parametrize("release", [released, levels, tuned], ids=["release", "ngrams", "tune"])
+def test_a_second_release_has_a_key_of_its_own_and_is_that_of_this_machine(
+    release: Callable[..., dpsu.Release],
+) -> None:
+    data = texts() if release is levels else baskets().select("user", "item")
+    found = []
+    for source in (data, on_spark(data)):
+        with seeded(5):
+            found.append([release(source).to_polars() for _ in range(2)])
+    (first, second), on_cluster = found
+    assert not first.equals(second)
+    assert on_cluster[0].equals(first)
+    assert on_cluster[1].equals(second)
