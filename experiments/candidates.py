@@ -118,15 +118,16 @@ def long_list() -> None:
     names = pl.DataFrame({"item": pl.select(pl.format("package-{}", pl.int_range(LONG))).to_series()})
     how: dict[str, Any] = {"user": "user", "item": "item", "epsilon": 1.0, "delta": 1e-6, "check_user": False}
     dpsu.release(frame, candidates=["bash"], false_share=0.01, **how)  # compiles
-    seconds = []
-    for more in ({}, {"candidates": names, "false_share": 0.01}):
-        before, begin = _peak(), time.perf_counter()
-        dpsu.release(frame, **more, **how)
-        seconds.append(time.perf_counter() - begin)
-        print(
-            f"{'with' if more else 'without'}: {seconds[-1]:.1f} s, {(_peak() - before) / LONG:.0f} bytes/listed item"
-        )
-    print(f"beyond the release without: {seconds[1] - seconds[0]:.1f} s")
+    with tempfile.TemporaryDirectory() as folder:
+        parquet, csv = Path(folder) / "list.parquet", Path(folder) / "list.csv"
+        names.write_parquet(parquet)
+        names.write_csv(csv)
+        for kind, listed in {"none": None, "Series": names["item"], "Parquet": parquet, "CSV": csv}.items():
+            more = {} if listed is None else {"candidates": listed, "false_share": 0.01}
+            before, begin = _peak(), time.perf_counter()
+            dpsu.release(frame, **more, **how)
+            took, room = time.perf_counter() - begin, (_peak() - before) / LONG
+            print(f"{kind}: {took:.1f} s, {room:.0f} bytes more per listed item", flush=True)
 
 
 def _peak() -> int:

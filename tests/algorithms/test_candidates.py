@@ -18,7 +18,7 @@ from normals import computed_normals
 from user_sets import numbered, sets_of
 
 import dpsu
-from dpsu.algorithms.candidate_list import sha256_of
+from dpsu.algorithms.candidate_list import sha256_of, sorted_text
 from dpsu.algorithms.candidates import CandidateList, CandidatesMechanism, WithCandidates
 from dpsu.algorithms.focused import FocusedGaussian
 from dpsu.algorithms.lists import canonical, sorted_rows
@@ -92,6 +92,24 @@ def test_a_listed_item_that_every_cut_drops_still_gets_noise():
     sets = with_list(sets_of([[0, 1, 2]]), [0, 1, 2], 0)
     mechanism = calibrated(3, 0.05, max_items=1)
     assert (mechanism.select(LocalEngine(), sets, Stream(bytes(32)))["noisy"] != 0).all()
+
+
+@pytest.mark.parametrize("discover", [True, False])
+@pytest.mark.parametrize(("share", "most"), [(0.5, 1), (0.05, 0.08), (0.01, 0.025), (1e-9, 0.01)])
+def test_unheld_items_are_left_out_only_if_noise_keeps_them_out(share, most, discover):
+    count, engine, stream = 20_000, LocalEngine(), Stream(bytes(range(32)))
+    items = pl.DataFrame({"item": pl.Series(range(1000, 1000 + count), dtype=pl.Int64)})
+    mechanism = replace(calibrated(count, share, discover), listed=CandidateList(count, "00" * 32, items))
+    sets = sets_of([[0, 1, 2]] * 3)
+    everything = admit(sets, items, row_digests(items, stream.digest_key))
+    table = mechanism.select(engine, everything, stream)
+    needed = table["listed"] & ((mechanism.tails(table) <= share) | table["released"])
+    kept = mechanism.admit(engine, sets, stream)
+    assert among(table["digest"][needed], kept.item_digests).all()
+    assert needed.sum() <= kept.absent <= most * count
+    fewer = mechanism.select(engine, kept, stream)
+    released = [found["digest"][found["released"]].tolist() for found in (table, fewer)]
+    assert sorted(released[0]) == sorted(released[1])
 
 
 @pytest.mark.parametrize("count", [1, 10, 1000, 10**7])
@@ -256,7 +274,9 @@ def test_the_digest_of_a_list_is_that_of_its_canonical_form():
         frame = pl.DataFrame(
             [entry if isinstance(entry, tuple) else (entry,) for entry in items], orient="row"
         )
-        assert sha256_of(frame) == hashlib.sha256(canonical(sorted_rows(frame))).hexdigest()
+        assert (
+            sha256_of(frame, sorted_text(frame)) == hashlib.sha256(canonical(sorted_rows(frame))).hexdigest()
+        )
 
 
 @pytest.mark.parametrize(

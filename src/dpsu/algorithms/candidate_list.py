@@ -48,10 +48,12 @@ def read_candidates(items: Any, rule: TextRule | None = None) -> CandidateList:
     notes: tuple[str, ...] = ()
     if rule is not None:
         frame, notes = _of_text(frame, rule)
-    _require_plain(frame)
+    _require_no_null(frame)
     if not 1 <= frame.height <= MOST_LISTED:
         raise InvalidArgument(f"candidates must have from 1 to {MOST_LISTED:,} items, not {frame.height:,}.")
-    return CandidateList(frame.height, sha256_of(frame), frame, notes)
+    rows = sorted_text(frame)
+    _require_distinct(frame, rows)
+    return CandidateList(frame.height, sha256_of(frame, rows), frame, notes)
 
 
 def _of_text(frame: pl.DataFrame, rule: TextRule) -> tuple[pl.DataFrame, tuple[str, ...]]:
@@ -70,9 +72,16 @@ def _of_text(frame: pl.DataFrame, rule: TextRule) -> tuple[pl.DataFrame, tuple[s
     return distinct.to_frame(rule.name), notes
 
 
-def _require_plain(frame: pl.DataFrame) -> None:
-    """Refuse nulls and repeats by their place."""
-    _require_no_null(frame)
+def sorted_text(frame: pl.DataFrame) -> pl.DataFrame:
+    """The items as text, in ascending order."""
+    rows = pl.DataFrame([text_of(column).alias(str(k)) for k, column in enumerate(frame)])
+    return rows.sort(rows.columns)
+
+
+def _require_distinct(frame: pl.DataFrame, rows: pl.DataFrame) -> None:
+    """Refuse repeats, which are neighbours in sorted rows, by their place."""
+    if not rows.select(pl.all_horizontal(pl.all() == pl.all().shift(1)).any()).item():
+        return
     repeated = (~frame.select(pl.struct(pl.all()).is_first_distinct()).to_series()).arg_true()
     if len(repeated):
         raise InvalidArgument(
@@ -86,29 +95,31 @@ def _require_no_null(frame: pl.DataFrame) -> None:
         raise InvalidArgument(f"entry {nulls[0] + 1} of candidates is null, which is no item: remove it.")
 
 
-def sha256_of(frame: pl.DataFrame) -> str:
-    """The SHA-256 of the list in its canonical form (see `lists.canonical`), in slices, for lists of any length."""
+def sha256_of(frame: pl.DataFrame, rows: pl.DataFrame) -> str:
+    """The SHA-256 of the list in its canonical form (see `lists.canonical`), in slices, for lists of any length.
+
+    `rows` are those of `sorted_text`.
+    """
     kinds = [kind_of(dtype) for dtype in frame.dtypes]
-    rows = pl.DataFrame([text_of(column).alias(str(k)) for k, column in enumerate(frame)])
-    rows = rows.sort(rows.columns)
-    digest, separator = hashlib.sha256(b"["), b""
+    # An item is [["kind","value"],["kind","value"]]; what stands between the values is the same for all items.
+    begin, between = f'[["{kinds[0]}","', [f'"],["{kind}","' for kind in kinds[1:]]
+    end = '"]]'
+    digest, separator = hashlib.sha256(b"["), ""
     for part in rows.iter_slices(SLICE):
-        pairs = [
-            pl.concat_str(pl.lit(f'["{kind}",'), _quoted(column), pl.lit("]"))
-            for kind, column in zip(kinds, part, strict=True)
-        ]
-        lines = pl.select(pl.concat_str(pl.lit("["), pl.concat_str(pairs, separator=","), pl.lit("]")))
-        digest.update(separator + ",".join(lines.to_series().to_list()).encode())
-        separator = b","
+        first, *others = (_escaped(column) for column in part)
+        for text, column in zip(between, others, strict=True):
+            first = first + text + column
+        joined = first.str.join(end + "," + begin).item()
+        digest.update(f"{separator}{begin}{joined}{end}".encode())
+        separator = ","
     digest.update(b"]")
     return digest.hexdigest()
 
 
-def _quoted(column: pl.Series) -> pl.Series:
-    """Strings as JSON; the few that have characters to escape one by one."""
-    quoted = '"' + column + '"'
+def _escaped(column: pl.Series) -> pl.Series:
+    """Strings as they stand between the quotes of JSON; the few that have characters to escape one by one."""
     special = column.str.contains(TO_ESCAPE).arg_true()
     if len(special):
-        escaped = [json.dumps(value, ensure_ascii=False) for value in column.gather(special).to_list()]
-        quoted = quoted.scatter(special, pl.Series(escaped, dtype=pl.String))
-    return quoted
+        escaped = [json.dumps(value, ensure_ascii=False)[1:-1] for value in column.gather(special).to_list()]
+        column = column.scatter(special, pl.Series(escaped, dtype=pl.String))
+    return column

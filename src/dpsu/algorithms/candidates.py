@@ -32,10 +32,12 @@ from dpsu.privacy import false_share as limits
 from dpsu.privacy import gaussian
 from dpsu.privacy.budget import Budget
 from dpsu.randomness.noise import gaussian_cells
-from dpsu.randomness.stream import Stream
+from dpsu.randomness.stream import Purpose, Stream
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from dpsu.sets.user_sets import Digests
 
 NAME = "candidates"
 """The argument, the entry of the parameters and the name of the list in a statement."""
@@ -143,7 +145,7 @@ class CandidatesMechanism(Mechanism):
     noise: float
 
     def admit(self, engine: Engine, sets: Any, stream: Stream) -> Any:
-        """The sets with all listed items in the union, held or not."""
+        """The sets with the listed items in the union, held or not, but for unheld items that noise alone keeps out."""
         from dpsu.algorithms.lists import digests_of, typed
 
         types = engine.item_types(sets)
@@ -152,7 +154,9 @@ class CandidatesMechanism(Mechanism):
                 "whether an item is listed comes as the column 'listed', which the items have already: rename it."
             )
         items = typed(self.listed.items, types, NAME, distinct=True)
-        return engine.admit(sets, items, digests_of(items, stream))
+        return engine.admit(
+            sets, items, digests_of(items, stream), partial(_may_pass, mechanism=self, stream=stream)
+        )
 
     def select(self, engine: Engine, sets: Any, stream: Stream) -> Any:
         """The rounds, then one cut over the totals of all listed items."""
@@ -258,6 +262,26 @@ def _without_new_items(request: Request, focus: FocusedGaussian, sigma: float) -
     caps = np.ones(request.max_items + 1)
     rounds = [tuple(map(float, each)) for each in (shares, spent, scales)]
     return Boundary(sigma, rounds[0], rounds[1], rounds[2], (), caps, 0.0, 0.0)
+
+
+def _may_pass(digests: "Digests", mechanism: CandidatesMechanism, stream: Stream) -> NDArray[np.bool_]:
+    """Whether noise alone could release each item: early, or with a tail that the cut could reach.
+
+    The noise of a round is that of `_round`, bounded from above by the first bits of its word. All other unheld items
+    have tails above false_share, the largest cut, so nothing depends on them.
+    """
+    from dpsu.kernels.noise import raise_bounds
+
+    boundary, rounds = mechanism.base.boundary, mechanism.base.focus.rounds
+    bounds, found = np.zeros(len(digests)), np.zeros(len(digests), np.bool_)
+    above = limits.bounds_of_normals()
+    for r in range(rounds):
+        words = stream.words(Purpose.NOISE, r, digests)
+        early = mechanism.limits_in_cells(r)[1]
+        raise_bounds(words, above, boundary.scales[r] / boundary.cell, float(early), bounds, found)
+    # Two cells of 2^-16 sigma move a tail by far more than the rounding of `tails`.
+    cut = mechanism.noise * limits.smallest_normal(mechanism.false_share) / boundary.cell + rounds / 2 - 2
+    return found | (bounds > cut)
 
 
 def _begin(columns: Columns, discover: bool) -> Columns:

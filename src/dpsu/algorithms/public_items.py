@@ -93,9 +93,9 @@ class Listed:
 
     def require_apart(self, engine: Engine, sets: Any, stream: Stream) -> None:
         """Refuse public or excluded items that are candidates too."""
-        if not self or getattr(sets, "listed", None) is None:
+        listed = getattr(sets, "list_digests", None)
+        if not self or listed is None:
             return
-        listed = sets.item_digests[sets.listed]
         for name, own in zip(("public", "excluded"), self._digests(engine, sets, stream), strict=True):
             if among(own, listed).any():
                 raise InvalidArgument(f"an item is both {name} and a candidate; it can be one of them.")

@@ -23,6 +23,9 @@ Columns = Mapping[str, NDArray[Any]]
 Step = Callable[[Columns], Columns]
 """A pure function from columns to the columns that it changes or adds."""
 
+DigestTest = Callable[["Digests"], NDArray[np.bool_]]
+"""A pure function of the digests of some items: one answer for each."""
+
 SHOWN = "shown: "
 """Columns of items whose names begin so are handed over beside the names of released items."""
 
@@ -99,8 +102,11 @@ class Engine(Protocol):
     def leave_out(self, sets: Any, digests: "Digests") -> Any:
         """The sets as if nobody held the items with these digests."""
 
-    def admit(self, sets: Any, items: "pl.DataFrame", digests: "Digests") -> Any:
-        """The sets with these items in the union, held or not; the table of items has the column `listed`."""
+    def admit(self, sets: Any, items: "pl.DataFrame", digests: "Digests", may_pass: DigestTest) -> Any:
+        """The sets with these items in the union, held or not; the table of items has the column `listed`.
+
+        Items that nobody holds are left out if the test of their digests says that they cannot come out.
+        """
 
     def require_users(self, sets: Any, most: int) -> None:
         """Raise an error, for the curator only, if there are more users than the calibration covers."""

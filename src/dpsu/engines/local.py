@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dpsu.engines.contract import SHOWN, Columns, Rule, Step, Walk
+from dpsu.engines.contract import SHOWN, Columns, DigestTest, Rule, Step, Walk
 from dpsu.errors import TooLarge
 from dpsu.kernels.arrays import Codes
 from dpsu.kernels.loops import find_loop
@@ -133,9 +133,12 @@ class LocalEngine:
         """The noisy number of users by the size of their sets."""
         return noise(sum((tallied(own, bins) for own in _parts_of(sets)), np.zeros(len(bins), np.int64)))
 
-    def admit(self, sets: UserSets, items: pl.DataFrame, digests: Digests) -> UserSets:
-        """The sets with these items in the union, held or not."""
-        return admit(sets, items, digests)
+    def admit(self, sets: UserSets, items: pl.DataFrame, digests: Digests, may_pass: DigestTest) -> UserSets:
+        """The sets with these items in the union, held or not, but those that nobody holds and that cannot come out."""
+        tested = [may_pass(np.zeros((0, 2), np.uint64))]
+        slices = [digests[first:last] for first, last in self._slices(len(digests))]
+        tested += self._on_threads(may_pass, slices)
+        return admit(sets, items, digests, np.concatenate(tested))
 
     def bound(
         self, sets: Sets, max_items: int, stream: Stream, *, round: int = 0, keep: Columns | None = None

@@ -151,3 +151,16 @@ def toss(
         gap = probability - np.float64(words[i]) * WORD
         kept[i] = gap > 0.0
         decided[i] = abs(gap) > slack
+
+
+@kernel
+def raise_bounds(
+    words: Words, above: Floats, spread: float, limit: float, bounds: Floats, passed: Bools
+) -> None:
+    """Add to upper bounds on sums of rounded noise, in cells, and note those that exceed the limit.
+
+    `above` bounds the normal quantile of a word by its first 12 bits. Rounding adds half a cell at most.
+    """
+    for i in range(words.size):
+        bounds[i] += spread * above[words[i] >> np.uint64(52)] + 1.0
+        passed[i] |= bounds[i] > limit

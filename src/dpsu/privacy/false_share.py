@@ -46,3 +46,14 @@ def largest_tail(tails_found: Floats, listed: int, false_share: float) -> float:
 def aim(false_share: float, expected: float) -> float:
     """Where the focus aims for a listed item, in noise scales: 0.88 of the cut if this share of the list comes out."""
     return 0.88 * float(-special.ndtri(false_share * expected))
+
+
+def smallest_normal(tail: float) -> float:
+    """The normal value with this tail, at most 1/2; lower values have larger tails."""
+    return float(-special.ndtri(tail))
+
+
+def bounds_of_normals(bits: int = 12) -> Floats:
+    """Upper bounds on normal quantiles by the first bits of their uniforms; the last is infinite."""
+    above = special.ndtri(np.arange(1, 2**bits + 1) / 2**bits)
+    return np.asarray(above + 1e-9, np.float64)

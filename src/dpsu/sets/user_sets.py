@@ -81,8 +81,8 @@ class UserSets:
     loops over rows.
 
     `notes` are for the curator (see `advice`); they depend on the data and are not pickled. `listed` marks the items of a
-    list of candidates, if there is one; the last `absent` items are listed items that nobody holds. `values` has
-    the totals of every pair, in the order of `items`, for the columns that are summed.
+    list of candidates, if there is one; the last `absent` items are listed items that nobody holds, and `list_digests` are
+    those of the whole list. `values` has the totals of every pair, in the order of `items`, for the columns that are summed.
     """
 
     indptr: NDArray[np.int64]
@@ -93,6 +93,7 @@ class UserSets:
     notes: tuple[str, ...] = ()
     listed: NDArray[np.bool_] | None = None
     absent: int = 0
+    list_digests: Digests | None = None
     values: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
@@ -140,18 +141,19 @@ class AdmittedNames(Names):
         return pl.DataFrame([_detached(column) for column in both.sort(self.columns)])
 
 
-def admit(sets: UserSets, items: pl.DataFrame, digests: Digests) -> UserSets:
-    """The sets with these items in the union, held or not; each is given once, in the types of the data."""
+def admit(
+    sets: UserSets, items: pl.DataFrame, digests: Digests, may_pass: NDArray[np.bool_] | None = None
+) -> UserSets:
+    """The sets with these items in the union, held or not; each is given once, in the types of the data.
+
+    Items that nobody holds are left out where `may_pass` is false.
+    """
     known = sets.item_digests
-    digest_set = np.concatenate([known, digests])
-    order = digest_order(digest_set)
-    ordered = digest_set[order]
-    same = (ordered[1:] == ordered[:-1]).all(axis=1)
-    first, second = order[:-1][same], order[1:][same]
-    listed = np.zeros(len(known), np.bool_)
-    listed[np.minimum(first, second)] = True
-    fresh = np.ones(len(digests), np.bool_)
-    fresh[np.maximum(first, second) - len(known)] = False
+    near = np.flatnonzero(_could_be_among(digests, known))
+    held = near[among(digests[near], known)]
+    listed = among(known, digests[held])
+    fresh = np.ones(len(digests), np.bool_) if may_pass is None else may_pass.copy()
+    fresh[held] = False
     absent = int(np.count_nonzero(fresh))
     return replace(
         sets,
@@ -159,7 +161,17 @@ def admit(sets: UserSets, items: pl.DataFrame, digests: Digests) -> UserSets:
         names=AdmittedNames(sets.names, items.filter(pl.Series(fresh))),
         listed=np.concatenate([listed, np.ones(absent, np.bool_)]),
         absent=absent,
+        list_digests=digests,
     )
+
+
+def _could_be_among(digests: Digests, others: Digests) -> NDArray[np.bool_]:
+    """False only for digests that are not among the others: by the first bits, so that few need a comparison."""
+    bits = min(len(others).bit_length() + 5, 30)
+    shift = np.uint64(64 - bits)
+    taken = np.zeros(1 << bits, np.bool_)
+    taken[others[:, 0] >> shift] = True
+    return np.asarray(taken[digests[:, 0] >> shift], np.bool_)
 
 
 def digest_order(digests: Digests) -> NDArray[np.int64]:

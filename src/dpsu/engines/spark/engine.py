@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dpsu.engines.contract import Rule, Step, Walk
+from dpsu.engines.contract import DigestTest, Rule, Step, Walk
 from dpsu.engines.spark import parts as workers
 from dpsu.engines.spark.session import (
     checkpoint,
@@ -181,7 +181,7 @@ class SparkEngine:
         """Not supported on Spark."""
         raise InvalidArgument(LOCAL_ONLY)
 
-    def admit(self, sets: Sets, items: pl.DataFrame, digests: Digests) -> NoReturn:
+    def admit(self, sets: Sets, items: pl.DataFrame, digests: Digests, may_pass: DigestTest) -> NoReturn:
         """Not supported on Spark."""
         raise InvalidArgument(NO_CANDIDATES)
 
