@@ -84,10 +84,13 @@ def listed(share: float = 0.01, discover: bool = True, counts: CountingTerms | N
     return state(job.promise, COLUMNS, Terms(), Stream(bytes(32)), bytes(16))
 
 
-def in_levels(method: Any, counts: CountingTerms | None = None) -> Statement:
+def in_levels(
+    method: Any, counts: CountingTerms | None = None, false_share: float | None = None
+) -> Statement:
     """The statement of words and pairs of words."""
-    levels, counting = plan_levels(Request(3.0, 1e-6), 2, [9, 7], [0.6, 0.4], method, counts)
-    return _seeded(LevelsJob(levels, "ngram", counting), Source.of(TEXTS, text=True, ngrams=[1, 2]))
+    levels, counting = plan_levels(Request(3.0, 1e-6), 2, [9, 7], [0.6, 0.4], method, counts, false_share)
+    job = LevelsJob(levels, "ngram", counting, false_share)
+    return _seeded(job, Source.of(TEXTS, text=True, ngrams=[1, 2]))
 
 
 def in_periods(periods: int, period: int, **terms: Any) -> Statement:
@@ -187,6 +190,10 @@ MAKERS: dict[str, Callable[[], Statement]] = {
     "levels": partial(in_levels, "focused-gaussian"),
     "levels, dpne": partial(in_levels, "dpne"),
     "levels with counts": partial(in_levels, "focused-gaussian", CountingTerms(0.2, with_users=True)),
+    "levels with false_share": partial(in_levels, "focused-gaussian", false_share=0.02),
+    "levels with false_share and counts": partial(
+        in_levels, "focused-gaussian", CountingTerms(0.2), false_share=0.02
+    ),
     "series": partial(in_periods, 3, 2, max_items=[4, 9, 2], shares="front"),
     "series of a year": partial(in_periods, 12, 12, max_items=100),
     "series of one period": partial(in_periods, 1, 1, max_items=7),

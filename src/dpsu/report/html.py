@@ -81,6 +81,11 @@ def _released(statement: Statement, released: int | None) -> str:
             f"Items of a public list of {candidates['count']:,} are marked. On average at most "
             f"{share(candidates['false_share'])} of the marked items are ones that nobody has."
         )
+    if statement.kind == "levels" and "false_share" in statement.parameters:
+        told.append(
+            f"On average at most {share(statement.parameters['false_share'])} of the phrases of several words are ones that "
+            "nobody wrote."
+        )
     if statement.kind == "series" and {"period", "periods"} <= statement.parameters.keys():
         told.append(
             f"They are the new items of period {statement.parameters['period']} of {statement.parameters['periods']}; the "
