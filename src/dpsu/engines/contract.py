@@ -102,8 +102,17 @@ class Engine(Protocol):
     def leave_out(self, sets: Any, digests: "Digests") -> Any:
         """The sets as if nobody held the items with these digests."""
 
-    def admit(self, sets: Any, items: "pl.DataFrame", digests: "Digests", may_pass: DigestTest) -> Any:
+    def admit(
+        self,
+        sets: Any,
+        items: "pl.DataFrame",
+        digests: "Digests",
+        may_pass: DigestTest,
+        weights: NDArray[np.float64] | None = None,
+    ) -> Any:
         """The sets with these items in the union, held or not; the table of items has the column `listed`.
+
+        With weights, it also has the column `weight`, which is 1 for other items.
 
         Items that nobody holds are left out if the test of their digests says that they cannot come out.
         """

@@ -49,7 +49,7 @@ def aim(false_share: float, expected: float) -> float:
 
 
 def smallest_normal(tail: float) -> float:
-    """The normal value with this tail, at most 1/2; lower values have larger tails."""
+    """The normal value with this tail; lower values have larger tails."""
     return float(-special.ndtri(tail))
 
 
