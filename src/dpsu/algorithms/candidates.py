@@ -140,7 +140,7 @@ def with_candidates(
         )
     if false_share is None:
         raise InvalidArgument(
-            "candidates need false_share: the share of the released listed items that nobody holds, on average, at most. "
+            "candidates= need false_share=: the share of the released listed items that nobody holds, on average, at most. "
             "There is no default for wrong output; 0.01 is a common choice."
         )
     if not isinstance(discover, bool):
