@@ -8,6 +8,7 @@ from typing import Any
 
 from mpmath import iv, mp
 
+from dpsu.verification.branch_counts import NO_COUNTS, Beside
 from dpsu.verification.checks import (
     Check,
     Fields,
@@ -24,7 +25,7 @@ from dpsu.verification.checks import (
     within,
 )
 from dpsu.verification.gaussian import budget_covers
-from dpsu.verification.intervals import Interval, at_most, delta_gaussian, exact, high, low
+from dpsu.verification.intervals import Interval, at_most, delta_gaussian, exact, high
 
 PROOF = "docs/auto.md"
 RULE = "auto/1"
@@ -47,10 +48,10 @@ Small = Callable[[Fields, str], list[Check]]
 """The checks of a small statement."""
 
 
-def auto(stated: Stated, small: Small, shift: Interval) -> list[Check]:
+def auto(stated: Stated, small: Small, counts: Beside = NO_COUNTS) -> list[Check]:
     """The steps and both branches keep the promise together, and the chosen branch is one that the rule can choose.
 
-    `shift` is that of counts, which have a separate epsilon and delta.
+    `counts` share what belongs to the branch.
     """
     parameters = stated.parameters
     if stated.calibration != "exact":
@@ -74,13 +75,13 @@ def auto(stated: Stated, small: Small, shift: Interval) -> list[Check]:
         possible = {
             (name, _cut_of_hint(hint, name)) for name in _algorithms(float(hint), stated.epsilon, parts)
         }
-        return [*checks, _chosen(chosen, possible, asked), *_as_a_whole(stated, chosen, shift)]
+        return [*checks, _chosen(chosen, possible, asked), *_as_a_whole(stated, chosen, counts)]
     if hint is not None:
         raise ValueError("a hint replaces the private steps")
-    return [*checks, *_private(stated, chosen, parts, asked)]
+    return [*checks, *_private(stated, chosen, parts, asked, counts)]
 
 
-def _private(stated: Stated, chosen: Fields, parts: int, asked: Fields) -> list[Check]:
+def _private(stated: Stated, chosen: Fields, parts: int, asked: Fields, counts: Beside) -> list[Check]:
     parameters = stated.parameters
     popular = only(parameters["popular"], POPULAR, "popular")
     sizes = only(parameters["sizes"], ("epsilon", "bins", "users"), "sizes")
@@ -98,7 +99,11 @@ def _private(stated: Stated, chosen: Fields, parts: int, asked: Fields) -> list[
     return [
         Check("budget", stated.budget is None, "none: a private choice composes by epsilon and delta"),
         *_curve(popular),
-        Check("branch", _within_branch(stated, chosen, budget, l1), "the chosen branch is one of the sum"),
+        Check(
+            "branch",
+            _within_branch(stated, chosen, budget, l1, counts),
+            "the chosen branch is one of the sum",
+        ),
         _chosen(chosen, possible, asked),
         Check(
             "promise",
@@ -139,33 +144,37 @@ def _curve(popular: Fields) -> list[Check]:
     return [Check("popular items", shaped and at_most(own, popular["delta"]), told)]
 
 
-def _within_branch(stated: Stated, chosen: Fields, budget: Fields, l1: Fields) -> bool:
-    """The chosen mechanism spends at most what the sum assumes of its branch."""
+def _within_branch(stated: Stated, chosen: Fields, budget: Fields, l1: Fields, counts: Beside) -> bool:
+    """The chosen mechanism and its counts spend at most what the sum assumes of its branch."""
     if chosen["algorithm"] != FOCUSED:
-        return bool(chosen["epsilon"] <= l1["epsilon"] and chosen["delta"] <= l1["delta"])
+        return counts.fit_beside(chosen, l1)
     spent = only(chosen["budget"], ("mu", "delta_new"), "the budget")
     told = (chosen["epsilon"], chosen["delta"]) == (stated.epsilon, stated.delta)
-    return bool(told and spent["mu"] <= budget["mu"] and spent["delta_new"] <= budget["delta_new"])
+    return bool(told and counts.fit_within(spent, budget))
 
 
-def _as_a_whole(stated: Stated, chosen: Fields, shift: Interval) -> list[Check]:
-    """A hint chooses for free: the branch alone is the release."""
-    privacy = (chosen["epsilon"], chosen["delta"]) == (stated.epsilon, stated.delta)
-    return [
-        Check("privacy", privacy, "that of the branch"),
-        Check(
-            "budget", _budget_covers(stated.budget, chosen["budget"], shift), "covers the branch and counts"
-        ),
+def _as_a_whole(stated: Stated, chosen: Fields, counts: Beside) -> list[Check]:
+    """A hint chooses for free: the branch and its counts alone are the release."""
+    if chosen["algorithm"] != FOCUSED:
+        room = {"epsilon": stated.epsilon, "delta": stated.delta}
+        return [
+            Check("budget", stated.budget is None and chosen["budget"] is None, "none in the ℓ1 family"),
+            Check("privacy", counts.fit_beside(chosen, room), "that of the branch and its counts"),
+        ]
+    told = (chosen["epsilon"], chosen["delta"]) == (stated.epsilon, stated.delta)
+    spent, whole_budget = (
+        only(each, ("mu", "delta_new"), "the budget") for each in (chosen["budget"], stated.budget)
+    )
+    checks = [
+        Check("privacy", told, "that of the branch"),
+        Check("budget", counts.fit_within(spent, whole_budget), "covers the branch and counts"),
     ]
-
-
-def _budget_covers(whole_budget: Fields | None, branch: Fields | None, shift: Interval) -> bool:
-    """There is a budget if the branch has one, and it covers that one and the counts."""
-    if whole_budget is None or branch is None:
-        return whole_budget is branch
-    most, most_new = budget_covers(only(whole_budget, ("mu", "delta_new"), "the budget"))
-    together = iv.sqrt(positive(branch["mu"]) ** 2 + shift**2)
-    return at_most(together, low(most)) and at_most(chance(branch["delta_new"]), low(most_new))
+    if not counts.told:
+        return checks
+    together = iv.sqrt(1 / positive(chosen["parameters"]["sigma"]) ** 2 + counts.shift**2)
+    total = delta_gaussian(exact(stated.epsilon), together) + budget_covers(whole_budget)[1]
+    found = f"delta of the branch and counts is at most {mp.nstr(high(total), 6)}"
+    return [*checks, Check("promise", at_most(total, stated.delta), found)]
 
 
 def _most(stated: Stated, asked: Any) -> bool:
