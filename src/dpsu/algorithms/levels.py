@@ -34,8 +34,8 @@ from dpsu.errors import InvalidArgument
 from dpsu.privacy.budget import Budget
 from dpsu.randomness.stream import Stream
 from dpsu.sets.user_sets import UserSets
-from dpsu.sources.corpus import MOST_WORDS, Corpus
-from dpsu.sources.ngrams import NgramNames, Ngrams, longer, ngram_sets, spell, unigrams
+from dpsu.sources.corpus import MOST_WORDS
+from dpsu.sources.ngrams import Corpus, NgramNames, Ngrams, longer, ngram_sets, spell, unigrams
 from dpsu.sources.source import Source
 
 Method = Literal["focused-gaussian", "dpne"]
