@@ -229,6 +229,8 @@ def share_with_counts(
         left = replace(request, epsilon=math.nextafter(epsilon, 0), delta=math.nextafter(delta, 0))
         mechanism = algorithm.calibrate(left)
         mu = gaussian.mu_for(**taken)
+    # `auto` may choose a larger max_items than the request has.
+    request = replace(request, max_items=mechanism.request.max_items)
     counting = count_beside(request, terms, mu, [request.max_items])
     return mechanism, replace(counting, stated={**counting.stated, **taken})
 

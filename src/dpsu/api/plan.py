@@ -271,7 +271,9 @@ def _with_limits(
     found = {}
     for limit in LIMITS:
         try:
-            found[limit] = SingleJob(algorithm, replace(request, max_items=limit), counting).mechanism()
+            found[limit] = SingleJob(
+                algorithm, replace(request, max_items=limit, free=False), counting
+            ).mechanism()
         except DpsuError:  # optimal-single takes 1 only
             continue
     return found
