@@ -104,13 +104,28 @@ class AutoMechanism(Mechanism):
     def sized(self, engine: Engine, sets: Any, stream: Stream) -> tuple[Any, list[int], int]:
         """The sets without popular items, the noisy histogram of their sizes, and the number of popular items."""
         assert self.sizing is not None
-        rows = engine.bound(sets, LONGEST, stream, round=ROUND)
-        items = engine.weigh(rows, engine.items(sets), even_rule(LONGEST, norm=1))
-        items = engine.update(items, partial(_popular, curve=self.sizing.curve, stream=stream))
-        popular = int(engine.collect(items, _number).sum())
-        left = engine.restrict(sets, items)
+        left, popular = self._without_popular(engine, sets, stream)
         noise = partial(noisy_sizes, epsilon=self.sizing.epsilon_sizes, stream=stream)
         return left, [int(count) for count in engine.tally(left, rule.BINS, noise)], popular
+
+    def settled(self, engine: Engine, sample: Any, stream: Stream, factor: float) -> Mechanism:
+        """The branch for data with `factor` times as many users as this sample, without noise: for simulations only."""
+        if self.sizing is None:
+            return self
+        left, popular = self._without_popular(engine, sample, stream, factor)
+        users = engine.tally(left, rule.BINS, lambda counts: counts)
+        return self.branches[self.choice([round(factor * int(count)) for count in users], popular)]
+
+    def _without_popular(
+        self, engine: Engine, sets: Any, stream: Stream, factor: float = 1.0
+    ) -> tuple[Any, int]:
+        """The sets without popular items, and the number of these; every user stands for `factor` users."""
+        assert self.sizing is not None
+        rows = engine.bound(sets, LONGEST, stream, round=ROUND)
+        items = engine.weigh(rows, engine.items(sets), even_rule(LONGEST, norm=1))
+        toss = partial(_popular, curve=self.sizing.curve, stream=stream, unit=factor / ONE)
+        items = engine.update(items, toss)
+        return engine.restrict(sets, items), int(engine.collect(items, _number).sum())
 
     def choice(self, users: list[int], popular: int) -> tuple[str, int]:
         """The branch for this noisy histogram and number of popular items."""
@@ -190,8 +205,8 @@ def noisy_sizes(users: NDArray[np.int64], epsilon: float, stream: Stream) -> NDA
     return np.asarray(users + np.array(noise, np.int64), np.int64)
 
 
-def _popular(columns: Columns, curve: ReleaseCurve, stream: Stream) -> Columns:
-    toss = partial(keep, stream=stream, curve=curve, unit=1 / ONE, round=ROUND)
+def _popular(columns: Columns, curve: ReleaseCurve, stream: Stream, unit: float) -> Columns:
+    toss = partial(keep, stream=stream, curve=curve, unit=unit, round=ROUND)
     popular = drawn(toss, columns, columns["held"])
     return {"popular": popular, "open": ~popular}
 

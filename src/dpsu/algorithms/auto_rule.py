@@ -31,7 +31,7 @@ CLEAR = 4.0
 """How many standard deviations of its noise the number of all users must exceed."""
 
 SEEN, NOTICED = 6.0, 3.0
-"""How many noise scales a bin must exceed to count for the mean sizes, and for the cut, which a false bin only makes larger."""
+"""How many noise scales a bin must exceed to count for the mean sizes, and for the cut: a false bin only makes it larger."""
 
 COVERED = 0.98
 """The share of the users whose sets the cut should leave whole."""

@@ -63,6 +63,12 @@ class Plan:
         """Noise scale, threshold, cutoff and the algorithm's other constants, in units of one user's budget."""
         return self.mechanism.parameters()
 
+    @property
+    def max_items(self) -> MaxItems:
+        """The number of items of one user that count at most; "auto" if `auto` chooses it."""
+        request = self.mechanism.request
+        return "auto" if request.free and self.algorithm == DEFAULT else request.max_items
+
     def chance(self, users: int | Sequence[int], set_size: int = 1, *, listed: bool = False) -> Any:
         """The worst case: the chance of an item if all of `users` hold it, and the same `set_size` items in total.
 
@@ -114,7 +120,7 @@ class Plan:
             "algorithm": self.algorithm,
             "epsilon": request.epsilon,
             "delta": request.delta,
-            "max_items": request.max_items,
+            "max_items": self.max_items,
             "calibration": request.calibration,
             "parameters": self.parameters,
             **({"counts": self.counting.beside(self.mechanism).errors()} if self.counting else {}),

@@ -76,7 +76,7 @@ class _PrivateVocabulary:
 
     epsilon: float
     delta: float
-    max_items: int
+    max_items: MaxItems
     ngram_range: tuple[int, int]
     tokenizer: Tokenizer
     candidates: Any
