@@ -44,7 +44,8 @@ EPSILONS, DELTAS = (0.1, 0.3, 1.0, 3.0, 10.0), (1e-5, 1e-9)
 PER_SHAPE = 2
 """Values of epsilon for every shape."""
 
-TOPICS = 50
+TOPICS, WITH_TOPICS = (10, 300), 0.6
+"""Range of the number of topics, and the share of the shapes that have any: real data mostly does."""
 WIDEST = 0.97
 """Largest share of the law that a user's set may cover."""
 
@@ -63,8 +64,9 @@ TERMS: dict[str, Sequence[str]] = {
     "harmonic mean": ("one", "harmonic"),
     "mean, popular": ("one", "mean", "popular"),
     "mean, popular, users": ("one", "mean", "popular", "users"),
-    "the rule": ("one", "mean", "harmonic", "popular", "users", "middle"),
-    "the rule, mean squared": ("one", "mean", "harmonic", "popular", "users", "middle", "mean²"),
+    "the rule": ("one", "mean", "popular", "users", "middle"),
+    "the rule, harmonic mean": ("one", "mean", "popular", "users", "middle", "harmonic"),
+    "the rule, mean squared": ("one", "mean", "popular", "users", "middle", "mean²"),
     "the rule, products": (
         *("one", "mean", "harmonic", "popular", "users", "middle", "mean²"),
         *("users·mean", "middle·mean", "popular·mean", "popular·users", "popular²", "users²"),
@@ -83,7 +85,7 @@ def shape_of(rng: np.random.Generator, most: int) -> Line:
         "size": size,
         "zipf": rng.uniform(0.7, 1.5),
         "spread": 0.0 if rng.random() < 0.35 else rng.uniform(0.4, 1.4),
-        "topics": TOPICS if rng.random() < 0.3 else 0,
+        "topics": round(np.exp(rng.uniform(*np.log(TOPICS)))) if rng.random() < WITH_TOPICS else 0,
         "items": items,
     }
 
@@ -98,7 +100,7 @@ def drawn(shape: Line, rng: np.random.Generator) -> pl.DataFrame:
     sizes = np.minimum(1 + np.floor(more + rng.random(users)).astype(np.int64), _widest(law))
     if not shape["topics"]:
         return _frame(sizes, draw_sets(sizes, np.cumsum(law), rng))
-    of_topic = law[: shape["items"] // shape["topics"]]
+    of_topic = law[: max(len(law) // shape["topics"], 2)]
     own = np.minimum(rng.binomial(sizes, 0.5), _widest(of_topic))
     common = draw_sets(sizes - own, np.cumsum(law), rng)
     first = len(law) + len(of_topic) * rng.integers(0, shape["topics"], users)
@@ -189,7 +191,7 @@ def terms_of(line: Line) -> dict[str, float] | None:
     terms = {
         "one": 1.0,
         "mean": math.log(rule.mean_size(clear)),
-        "harmonic": math.log(rule.harmonic_size(clear)),
+        "harmonic": math.log(harmonic_mean(clear)),
         "popular": math.log1p(line["popular"]),
         "users": math.log(sum(clear)),
         "middle": math.log(line["middle"]),
@@ -200,6 +202,11 @@ def terms_of(line: Line) -> dict[str, float] | None:
         one, other = name.split("·")
         terms[name] = terms[one] * terms[other]
     return terms
+
+
+def harmonic_mean(clear: Sequence[int]) -> float:
+    """The harmonic mean of the sizes of the histogram."""
+    return sum(clear) / sum(count / size for count, size in zip(clear, rule.MIDDLES, strict=True))
 
 
 def best_of(line: Line, focused: bool) -> int:

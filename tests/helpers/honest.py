@@ -153,7 +153,7 @@ MAKERS: dict[str, Callable[[], Statement]] = {
     "auto, many items": lambda: as_if_run(single("auto"), dpsu.Auto().calibrate(Request(1.0, 1e-6, 40)), 8),
     "auto, hint": partial(single, "auto", typical_items=3.0),
     "auto, hint of many": partial(single, "auto", typical_items=30.0),
-    "auto with counts": partial(single, "auto", counts=CountingTerms()),
+    "auto, hint, with counts": partial(single, "auto", typical_items=3.0, counts=CountingTerms()),
     "optimal-single": partial(single, "optimal-single", max_items=1),
     "count-gaussian, few items": partial(single, "count-gaussian", epsilon=8.0, max_items=4),
     "mad, many items": partial(single, "mad", max_items=1000),

@@ -36,7 +36,7 @@ SEEN, NOTICED = 6.0, 3.0
 COVERED = 0.98
 """The share of the users whose sets the cut should leave whole."""
 
-CONSTANT, MEAN, HARMONIC, POPULAR, USERS, MIDDLE = 0.24, -0.41, 0.024, 0.038, 0.047, -0.088
+CONSTANT, MEAN, POPULAR, USERS, MIDDLE = 0.73, -0.213, 0.079, -0.052, 0.029
 """Coefficients of the score: near 0 it is about the logarithm of what the ℓ1 family releases, divided by what Focused
 Gaussian releases."""
 
@@ -66,7 +66,6 @@ def score(clear: Sequence[int], popular: int, middle: float, parts: int) -> floa
     total = (
         CONSTANT
         + MEAN * math.log(mean_size(clear))
-        + HARMONIC * math.log(harmonic_size(clear))
         + POPULAR * math.log1p(popular)
         + USERS * math.log(sum(clear))
         + MIDDLE * math.log(middle)
@@ -77,11 +76,6 @@ def score(clear: Sequence[int], popular: int, middle: float, parts: int) -> floa
 def mean_size(clear: Sequence[int]) -> float:
     """The mean of the sizes."""
     return sum(count * size for count, size in zip(clear, MIDDLES, strict=True)) / sum(clear)
-
-
-def harmonic_size(clear: Sequence[int]) -> float:
-    """The harmonic mean of the sizes."""
-    return sum(clear) / sum(count / size for count, size in zip(clear, MIDDLES, strict=True))
 
 
 def seen(users: Sequence[int], scale: float) -> list[int]:

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from dpsu.algorithms.algorithm import Algorithm
+from dpsu.algorithms.auto import Auto
+from dpsu.algorithms.focused import FocusedGaussian
 from dpsu.algorithms.holders import Counting, CountingTerms, share_with_counts
 from dpsu.algorithms.mechanism import Mechanism
 from dpsu.algorithms.request import Request
@@ -116,6 +118,8 @@ class SingleJob(Job):
     def __init__(self, algorithm: Algorithm, request: Request, counting: CountingTerms | None = None) -> None:
         if counting is not None and not algorithm.private:
             raise InvalidArgument(NO_BUDGET.format(algorithm=algorithm.name))
+        if counting is not None:
+            algorithm = beside_counts(algorithm)
         self._unsafe = None if algorithm.private else UNSAFE.format(algorithm=algorithm.name)
         self._counting: Counting | None = None
         if counting is None:
@@ -163,6 +167,11 @@ class SingleJob(Job):
     def unsafe(self) -> str | None:
         """Why nothing is promised, for algorithms that are not private."""
         return self._unsafe
+
+
+def beside_counts(algorithm: Algorithm) -> Algorithm:
+    """What `auto` chooses beside counts, unless there is a hint: Focused Gaussian shares one Gaussian budget with them."""
+    return FocusedGaussian() if isinstance(algorithm, Auto) and algorithm.typical_items is None else algorithm
 
 
 def promise_of(algorithm: Algorithm, mechanism: Mechanism, counting: Counting | None = None) -> Promise:

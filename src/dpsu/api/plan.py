@@ -244,7 +244,7 @@ def plan(
     warn_of_weak_privacy(request.epsilon, request.delta, stacklevel=3)
     counting = counting_terms(counts, sums, others)
     job = SingleJob(chosen, request, counting)
-    made = Plan(chosen.name, job.mechanism(), job.counting)
+    made = Plan(job.promise.algorithm, job.mechanism(), job.counting)
     if shape is None and like is None:
         return made
 

@@ -39,7 +39,7 @@ MOST_PARTS, MOST_USERS, MOST_ITEMS, LARGEST_HINT = 1000, 2**62, 2**32, 10**6
 BINS = [1, 2, 3, 4, 6, 9, 17, 31, 101, 301, 1001]
 SIZES = [1, 2, 3, 4.5, 7, 12, 23, 55, 170, 550, 2000]
 CUTS = [3, 10, 30, 100, 300, 1000]
-SCORE = (0.24, -0.41, 0.024, 0.038, 0.047, -0.088)
+SCORE = (0.73, -0.213, 0.079, -0.052, 0.029)
 EVEN_FROM, EVEN_TO = 2.15, 2.48
 NEAR = 1e-9
 """Relative distance from a turning point of the rule at which either side is accepted: it is computed in floats."""
@@ -198,9 +198,8 @@ def choices(
     if sum(users) < 4 * math.sqrt(2 * len(users)) * scale or not any(clear):
         return {(FOCUSED, CUTS[-1])}
     mean = sum(count * size for count, size in zip(clear, SIZES, strict=True)) / sum(clear)
-    harmonic = sum(clear) / sum(count / size for count, size in zip(clear, SIZES, strict=True))
     many, few = math.log(sum(clear)), math.log(middle)
-    terms = (1.0, math.log(mean), math.log(harmonic), math.log(1 + popular), many, few)
+    terms = (1.0, math.log(mean), math.log(1 + popular), many, few)
     score = sum(weight * term for weight, term in zip(SCORE, terms, strict=True)) - 0.18 * (parts > 1)
     focused = (
         {(FOCUSED, _cut([count if count > 3 * scale else 0 for count in users]))} if score < NEAR else set()
