@@ -39,8 +39,9 @@ MOST_PARTS, MOST_USERS, MOST_ITEMS, LARGEST_HINT = 1000, 2**62, 2**32, 10**6
 
 BINS = [1, 2, 3, 4, 6, 9, 17, 31, 101, 301, 1001]
 SIZES = [1, 2, 3, 4.5, 7, 12, 23, 55, 170, 550, 2000]
-CUTS = [10, 30, 100, 300]
-SCORE = (0.394, -0.42, 0.105, -0.0234, 0.0574)
+CUTS = [3, 10, 30, 100, 300, 1000]
+SCORE = (0.73, -0.213, 0.079, -0.052, 0.029)
+EVEN_FROM, EVEN_TO = 2.15, 2.48
 NEAR = 1e-9
 """Relative distance from a turning point of the rule at which either side is accepted: it is computed in floats."""
 
@@ -72,9 +73,8 @@ def auto(stated: Stated, small: Small, counts: Beside = NO_COUNTS) -> list[Check
     hint = asked["typical_items"]
     if not private:
         within(hint, 1, LARGEST_HINT)
-        possible = {
-            (name, _cut_of_hint(hint, name)) for name in _algorithms(float(hint), stated.epsilon, parts)
-        }
+        middle = float(_middle(exact(stated.epsilon), exact(stated.delta)).mid)
+        possible = {(name, _cut_of_hint(hint, name)) for name in _algorithms(float(hint), middle, parts)}
         return [*checks, _chosen(chosen, possible, asked), *_as_a_whole(stated, chosen, counts)]
     if hint is not None:
         raise ValueError("a hint replaces the private steps")
@@ -95,7 +95,8 @@ def _private(stated: Stated, chosen: Fields, parts: int, asked: Fields, counts: 
     known = popular["items"]
     if not isinstance(known, int) or isinstance(known, bool) or not 0 <= known <= MOST_ITEMS:
         raise ValueError(f"{known!r} is not a number of popular items")
-    possible = choices(users, known, 1 / float(sizes["epsilon"]), float(stated.epsilon), parts)
+    middle = float(_middle(positive(l1["epsilon"]), chance(l1["delta"])).mid)
+    possible = choices(users, known, 1 / float(sizes["epsilon"]), middle, parts)
     return [
         Check("budget", stated.budget is None, "none: a private choice composes by epsilon and delta"),
         *_curve(popular),
@@ -142,6 +143,11 @@ def _curve(popular: Fields) -> list[Check]:
     )
     told = f"the curve's delta is {mp.nstr(high(own), 8)}"
     return [Check("popular items", shaped and at_most(own, popular["delta"]), told)]
+
+
+def _middle(epsilon: Interval, delta: Interval) -> Interval:
+    """The midpoint of the release curve with this epsilon and delta, up to the rounding of its kappa."""
+    return iv.log(1 + (iv.exp(epsilon) - 1) / (2 * delta)) / epsilon
 
 
 def _within_branch(stated: Stated, chosen: Fields, budget: Fields, l1: Fields, counts: Beside) -> bool:
@@ -194,37 +200,41 @@ def _chosen(chosen: Fields, possible: set[tuple[str, int]], asked: Fields) -> Ch
 
 
 def choices(
-    users: Sequence[int], popular: int, scale: float, epsilon: float, parts: int
+    users: Sequence[int], popular: int, scale: float, middle: float, parts: int
 ) -> set[tuple[str, int]]:
     """What the rule chooses for a noisy histogram; both sides of a turning point if it is near."""
     clear = [count if count > 6 * scale else 0 for count in users]
     if sum(users) < 4 * math.sqrt(2 * len(users)) * scale or not any(clear):
         return {(FOCUSED, CUTS[-1])}
     mean = sum(count * size for count, size in zip(clear, SIZES, strict=True)) / sum(clear)
-    harmonic = sum(clear) / sum(count / size for count, size in zip(clear, SIZES, strict=True))
-    known = math.log(1 + popular)
-    terms = (1.0, math.log(mean), known, known * known, known * math.log(harmonic))
+    many, few = math.log(sum(clear)), math.log(middle)
+    terms = (1.0, math.log(mean), math.log(1 + popular), many, few)
     score = sum(weight * term for weight, term in zip(SCORE, terms, strict=True)) - 0.18 * (parts > 1)
-    focused = {(FOCUSED, _cut(clear))} if score < NEAR else set()
-    return focused | ({(name, CUTS[-1]) for name in _of_l1(mean, epsilon)} if score > -NEAR else set())
+    focused = (
+        {(FOCUSED, _cut([count if count > 3 * scale else 0 for count in users]))} if score < NEAR else set()
+    )
+    return focused | ({(name, CUTS[-1]) for name in _of_l1(mean, middle)} if score > -NEAR else set())
 
 
-def _algorithms(typical: float, epsilon: float, parts: int) -> set[str]:
+def _algorithms(typical: float, middle: float, parts: int) -> set[str]:
     turn = 4.2 if parts == 1 else 2.2
     focused = {FOCUSED} if typical > turn * (1 - NEAR) else set()
-    return focused | (_of_l1(typical, epsilon) if typical <= turn * (1 + NEAR) else set())
+    return focused | (_of_l1(typical, middle) if typical <= turn * (1 + NEAR) else set())
 
 
-def _of_l1(typical: float, epsilon: float) -> set[str]:
-    evenly = epsilon >= 6
-    names = {POLICY} if evenly and typical < 2.5 * (1 + NEAR) else set()
-    return names | ({ORDERED} if not evenly or typical >= 2.5 * (1 - NEAR) else set())
+def _of_l1(typical: float, middle: float) -> set[str]:
+    """Evenly below 2.5 items if the midpoint is in its window; both at its edges."""
+    inside, outside = (
+        typical < 2.5 * (1 + slack) and EVEN_FROM * (1 - slack) <= middle <= EVEN_TO * (1 + slack)
+        for slack in (NEAR, -NEAR)
+    )
+    return ({POLICY} if inside else set()) | (set() if outside else {ORDERED})
 
 
-def _cut(clear: Sequence[int]) -> int:
+def _cut(noticed: Sequence[int]) -> int:
     for cut in CUTS[:-1]:
-        within_cut = sum(count for count, after in zip(clear, BINS[1:], strict=False) if after - 1 <= cut)
-        if within_cut >= 0.98 * sum(clear):
+        within_cut = sum(count for count, after in zip(noticed, BINS[1:], strict=False) if after - 1 <= cut)
+        if within_cut >= 0.98 * sum(noticed):
             return cut
     return CUTS[-1]
 

@@ -14,6 +14,7 @@ from dpsu.verification.intervals import Interval, at_most, delta_gaussian, exact
 TAKEN = ("epsilon", "delta")
 MIDDLES = [1, 2, 3, 4.5, 7, 12, 23, 55, 170, 550, 2000]
 FROM_SIZES = "sizes"
+MOST_OF_AUTO = 1000
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ def cut_follows(parameters: Fields, told: Fields, cut: object) -> list[Check]:
     expected = _middle(users, 1 / float(epsilon))
     found = whole(told["max_items"])
     most = parameters["asked"]["max_items"]
-    bound = 300 if most == "auto" else whole(most)
+    bound = MOST_OF_AUTO if most == "auto" else whole(most)
     return [
         Check(
             "cut of counts",
