@@ -36,7 +36,7 @@ LIMITS = (3, 10, 30, 100, 300, 1000)
 """Values of max_items."""
 
 SEARCH_RUNS = 2
-FAR = 0.75
+FAR = 0.85
 """Algorithms below this share of the best one at the first max_items are not run with the others."""
 
 LEFT_OUT = {"auto", "optimal-single"}

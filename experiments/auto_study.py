@@ -4,12 +4,11 @@
     python -m experiments.auto_study fit lines.jsonl …
     python -m experiments.auto_study losses lines.jsonl …
     python -m experiments.auto_study lattice
-    python -m experiments.auto_study ideas
 
 `scan` draws shapes at random and writes a line of JSON for every shape, epsilon and delta. `fit` prints the coefficients of
 the score, and how often rules with other terms choose wrongly, on shapes that they were not fitted to. `losses` divides what
 `auto` loses into the cost of its private steps, a wrong algorithm and a wrong max_items. `lattice` compares policy-laplace
-and ordered-laplace at large epsilon. `ideas` runs what was tried to beat ordered-laplace.
+and ordered-laplace at large epsilon.
 """
 
 import argparse
@@ -72,7 +71,7 @@ TERMS: dict[str, Sequence[str]] = {
         *("users·mean", "middle·mean", "popular·mean", "popular·users", "popular²", "users²"),
     ),
 }
-"""Terms of scores that were compared."""
+"""Terms of scores that were compared; products of terms are written with ·."""
 
 
 def shape_of(rng: np.random.Generator, most: int) -> Line:
@@ -326,12 +325,13 @@ def _lines(paths: Sequence[Path]) -> list[Line]:
 
 
 REPORTS: dict[str, Callable[[list[Line]], Iterator[str]]] = {"fit": fit, "losses": losses}
+TABLES: dict[str, Callable[[], Iterator[str]]] = {"lattice": lattice}
 
 
 def main() -> None:
     """Lines of JSON, or what follows from them."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("what", choices=["scan", *REPORTS, "lattice"])
+    parser.add_argument("what", choices=["scan", *REPORTS, *TABLES])
     parser.add_argument("files", nargs="*", type=Path)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--shapes", type=int, default=1000)
@@ -342,7 +342,11 @@ def main() -> None:
         for line in scan(arguments.first, shapes, QUICK_PAIRS if arguments.quick else MOST_PAIRS):
             print(json.dumps(line), flush=True)
         return
-    found = lattice() if arguments.what == "lattice" else REPORTS[arguments.what](_lines(arguments.files))
+    found = (
+        TABLES[arguments.what]()
+        if arguments.what in TABLES
+        else REPORTS[arguments.what](_lines(arguments.files))
+    )
     for line in found:
         print(line, flush=True)
 

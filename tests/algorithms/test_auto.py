@@ -11,7 +11,7 @@ from user_sets import numbered, sets_of
 
 import dpsu
 from dpsu.algorithms import auto_rule as rule
-from dpsu.algorithms.auto import DELTA_L1, DELTA_NEW, DELTA_POPULAR, ROUND, STEP
+from dpsu.algorithms.auto import DELTA_L1, DELTA_NEW, DELTA_POPULAR, EPSILON_POPULAR, EPSILON_SIZES, ROUND
 from dpsu.algorithms.request import Request
 from dpsu.engines.local import LocalEngine, tallied
 from dpsu.errors import InvalidArgument
@@ -100,7 +100,7 @@ def test_the_steps_and_the_worse_branch_keep_the_promise(epsilon, delta):
     shares = (DELTA_POPULAR, DELTA_L1, DELTA_NEW)
     assert all(0 < share < 1 for share in shares)
     steps = (sizing.epsilon_popular, sizing.epsilon_sizes)
-    assert steps == (STEP * epsilon,) * 2
+    assert steps == (EPSILON_POPULAR * epsilon, EPSILON_SIZES * epsilon)
     spent = (sizing.focused.delta_new, sizing.delta_l1, steps, sizing.delta_popular)
     assert composed_delta(epsilon, sizing.focused.mu, *spent) <= delta
     assert composed_delta(epsilon, 1.01 * sizing.focused.mu, *spent) > delta

@@ -27,27 +27,36 @@ UNKNOWN = CANDIDATES[-1]
 """The max_items of Focused Gaussian if the histogram is too noisy to tell: few users only share many items if their sets are
 large."""
 
-CLEAR = 4.0
+CLEAR = 5.0
 """How many standard deviations of its noise the number of all users must exceed."""
 
-SEEN, NOTICED = 6.0, 3.0
-"""How many noise scales a bin must exceed to count for the mean sizes, and for the cut: a false bin only makes it larger."""
+SEEN = 3.5
+"""How many noise scales a bin must exceed to count."""
+
+LARGE = 55.0
+"""Larger sizes count as this in the mean, so that a bin of noise moves it little."""
 
 COVERED = 0.98
 """The share of the users whose sets the cut should leave whole."""
 
-CONSTANT, MEAN, POPULAR, USERS, MIDDLE = 0.73, -0.213, 0.079, -0.052, 0.029
+CONSTANT, MEAN, POPULAR, USERS, MIDDLE = 0.733, -0.226, 0.068, -0.049, 0.028
 """Coefficients of the score: near 0 it is about the logarithm of what the ℓ1 family releases, divided by what Focused
 Gaussian releases."""
+
+MOST_USERS = 10**6
+"""More users than in any shape of the study count as this in the score."""
 
 IN_PARTS = -0.18
 """What parts add to the score: they cost the ℓ1 family a sixth of its items."""
 
+FEW, FEW_IN_PARTS, MANY = 2.5, 1.5, 8.0
+"""Below the first mean size the ℓ1 family released more in all shapes of the study, above the last it hardly ever did."""
+
 TURN, TURN_IN_PARTS = 4.2, 2.2
 """The typical size up to which a hint chooses the ℓ1 family."""
 
-FEW, EVEN_FROM, EVEN_TO = 2.5, 2.15, 2.48
-"""Below this mean size, and with a midpoint between these, raising all items of a user evenly releases more than filling
+EVEN_FROM, EVEN_TO = 2.15, 2.48
+"""With a midpoint between these and a mean size below FEW, raising all items of a user evenly releases more than filling
 them in order: two whole budgets are too little then, and five half ones are enough."""
 
 
@@ -67,15 +76,15 @@ def score(clear: Sequence[int], popular: int, middle: float, parts: int) -> floa
         CONSTANT
         + MEAN * math.log(mean_size(clear))
         + POPULAR * math.log1p(popular)
-        + USERS * math.log(sum(clear))
+        + USERS * math.log(min(sum(clear), MOST_USERS))
         + MIDDLE * math.log(middle)
     )
     return total if parts == 1 else total + IN_PARTS
 
 
 def mean_size(clear: Sequence[int]) -> float:
-    """The mean of the sizes."""
-    return sum(count * size for count, size in zip(clear, MIDDLES, strict=True)) / sum(clear)
+    """The mean of the sizes, with large ones cut."""
+    return sum(count * min(size, LARGE) for count, size in zip(clear, MIDDLES, strict=True)) / sum(clear)
 
 
 def seen(users: Sequence[int], scale: float) -> list[int]:
@@ -85,13 +94,12 @@ def seen(users: Sequence[int], scale: float) -> list[int]:
     return clear if told else []
 
 
-def cut_of(users: Sequence[int], scale: float) -> int:
+def cut_of(clear: Sequence[int]) -> int:
     """The smallest of the candidates that leaves COVERED of the users whole."""
-    noticed = [count if count > NOTICED * scale else 0 for count in users]
     ends = [first - 1 for first in BINS[1:]]
     for candidate in CANDIDATES[:-1]:
-        within = sum(count for count, end in zip(noticed, ends, strict=False) if end <= candidate)
-        if within >= COVERED * sum(noticed):
+        within = sum(count for count, end in zip(clear, ends, strict=False) if end <= candidate)
+        if within >= COVERED * sum(clear):
             return candidate
     return CANDIDATES[-1]
 
@@ -101,9 +109,10 @@ def choose(users: Sequence[int], popular: int, scale: float, middle: float, part
     clear = seen(users, scale)
     if not clear:
         return FOCUSED, UNKNOWN
-    if score(clear, popular, middle, parts) < 0:
-        return FOCUSED, cut_of(users, scale)
-    return within_l1(mean_size(clear), middle), MAX_ITEMS
+    mean, few = mean_size(clear), FEW if parts == 1 else FEW_IN_PARTS
+    if mean < few or (mean <= MANY and score(clear, popular, middle, parts) >= 0):
+        return within_l1(mean, middle), MAX_ITEMS
+    return FOCUSED, cut_of(clear)
 
 
 def choose_by_hint(typical: float, middle: float, parts: int) -> tuple[str, int]:

@@ -222,7 +222,7 @@ def plan(
 
     >>> import dpsu
     >>> dpsu.plan(epsilon=1, delta=1e-6, max_items=10).users_needed(chance=0.5, set_size=1)
-    25
+    14
     >>> shape = dpsu.Shape(users=2000, items_per_user=2)
     >>> outlook = dpsu.plan(epsilon=1, delta=1e-6, algorithm="ordered-laplace", shape=shape).outlook
     >>> outlook.low <= outlook.items <= outlook.high

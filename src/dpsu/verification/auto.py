@@ -40,7 +40,8 @@ MOST_PARTS, MOST_USERS, MOST_ITEMS, LARGEST_HINT = 1000, 2**62, 2**32, 10**6
 BINS = [1, 2, 3, 4, 6, 9, 17, 31, 101, 301, 1001]
 SIZES = [1, 2, 3, 4.5, 7, 12, 23, 55, 170, 550, 2000]
 CUTS = [3, 10, 30, 100, 300, 1000]
-SCORE = (0.73, -0.213, 0.079, -0.052, 0.029)
+SCORE = (0.733, -0.226, 0.068, -0.049, 0.028)
+LARGE, MOST_COUNTED, FEW, FEW_IN_PARTS, MANY = 55, 10**6, 2.5, 1.5, 8
 EVEN_FROM, EVEN_TO = 2.15, 2.48
 NEAR = 1e-9
 """Relative distance from a turning point of the rule at which either side is accepted: it is computed in floats."""
@@ -203,17 +204,20 @@ def choices(
     users: Sequence[int], popular: int, scale: float, middle: float, parts: int
 ) -> set[tuple[str, int]]:
     """What the rule chooses for a noisy histogram; both sides of a turning point if it is near."""
-    clear = [count if count > 6 * scale else 0 for count in users]
-    if sum(users) < 4 * math.sqrt(2 * len(users)) * scale or not any(clear):
+    clear = [count if count > 3.5 * scale else 0 for count in users]
+    if sum(users) < 5 * math.sqrt(2 * len(users)) * scale or not any(clear):
         return {(FOCUSED, CUTS[-1])}
-    mean = sum(count * size for count, size in zip(clear, SIZES, strict=True)) / sum(clear)
-    many, few = math.log(sum(clear)), math.log(middle)
+    mean = sum(count * min(size, LARGE) for count, size in zip(clear, SIZES, strict=True)) / sum(clear)
+    many, few = math.log(min(sum(clear), MOST_COUNTED)), math.log(middle)
     terms = (1.0, math.log(mean), math.log(1 + popular), many, few)
     score = sum(weight * term for weight, term in zip(SCORE, terms, strict=True)) - 0.18 * (parts > 1)
-    focused = (
-        {(FOCUSED, _cut([count if count > 3 * scale else 0 for count in users]))} if score < NEAR else set()
+    least = FEW if parts == 1 else FEW_IN_PARTS
+    surely_l1, maybe_l1 = (
+        mean < least * (1 - slack) or (mean <= MANY * (1 - slack) and score >= slack)
+        for slack in (NEAR, -NEAR)
     )
-    return focused | ({(name, CUTS[-1]) for name in _of_l1(mean, middle)} if score > -NEAR else set())
+    focused = set() if surely_l1 else {(FOCUSED, _cut(clear))}
+    return focused | ({(name, CUTS[-1]) for name in _of_l1(mean, middle)} if maybe_l1 else set())
 
 
 def _algorithms(typical: float, middle: float, parts: int) -> set[str]:
@@ -225,16 +229,16 @@ def _algorithms(typical: float, middle: float, parts: int) -> set[str]:
 def _of_l1(typical: float, middle: float) -> set[str]:
     """Evenly below 2.5 items if the midpoint is in its window; both at its edges."""
     inside, outside = (
-        typical < 2.5 * (1 + slack) and EVEN_FROM * (1 - slack) <= middle <= EVEN_TO * (1 + slack)
+        typical < FEW * (1 + slack) and EVEN_FROM * (1 - slack) <= middle <= EVEN_TO * (1 + slack)
         for slack in (NEAR, -NEAR)
     )
     return ({POLICY} if inside else set()) | (set() if outside else {ORDERED})
 
 
-def _cut(noticed: Sequence[int]) -> int:
+def _cut(clear: Sequence[int]) -> int:
     for cut in CUTS[:-1]:
-        within_cut = sum(count for count, after in zip(noticed, BINS[1:], strict=False) if after - 1 <= cut)
-        if within_cut >= 0.98 * sum(noticed):
+        within_cut = sum(count for count, after in zip(clear, BINS[1:], strict=False) if after - 1 <= cut)
+        if within_cut >= 0.98 * sum(clear):
             return cut
     return CUTS[-1]
 
