@@ -74,7 +74,22 @@ def single(
     """The statement of a run that did not happen."""
     job = SingleJob(build(algorithm, **options), Request(epsilon, delta, max_items, calibration), counts)
     made = state(job.promise, source, Terms(title="a title"), Stream(bytes(32)), bytes(16))
-    return as_if_run(made, job.mechanism())
+    return with_counts_of_branch(as_if_run(made, job.mechanism()), job)
+
+
+def auto_with_counts(counts: CountingTerms, place: int) -> Statement:
+    """The statement of `auto` with counts, all users in one bin of sizes, which chooses the branch."""
+    job = SingleJob(dpsu.Auto(), Request(1.0, 1e-6, 40), counts)
+    made = state(job.promise, COLUMNS, Terms(), Stream(bytes(32)), bytes(16))
+    return with_counts_of_branch(as_if_run(made, job.mechanism(), place), job)
+
+
+def with_counts_of_branch(made: Statement, job: SingleJob) -> Statement:
+    """The statement with the counts of the branch that the private steps of `auto` chose."""
+    if job.counting is None or "sizes" not in made.parameters:
+        return made
+    counts = job.counting.settled(job.mechanism(), made.parameters).stated
+    return replace(made, parameters={**made.parameters, "counts": counts})
 
 
 def listed(
@@ -141,6 +156,8 @@ def _with_lists(statement: Statement) -> Statement:
 
 MEASURED = counting_terms(dpsu.Counts(max_items=5), {"amount": (0, 50), "change": (-3, 1)}, others=True)
 
+MEASURED_FREELY = counting_terms(True, {"amount": (0, 50)}, others=True)
+
 MAKERS: dict[str, Callable[[], Statement]] = {
     **{
         name: partial(single, name)
@@ -161,6 +178,12 @@ MAKERS: dict[str, Callable[[], Statement]] = {
     "auto, hint": partial(single, "auto", typical_items=3.0),
     "auto, hint of many": partial(single, "auto", typical_items=30.0),
     "auto with counts": partial(single, "auto", counts=CountingTerms()),
+    "auto with counts, many items": lambda: auto_with_counts(MEASURED_FREELY, 8),
+    "auto with counts, few items": lambda: auto_with_counts(MEASURED_FREELY, 0),
+    "auto with counts, hint": partial(single, "auto", typical_items=3.0, counts=counting_terms(True)),
+    "auto with counts, hint of many": partial(
+        single, "auto", typical_items=30.0, counts=counting_terms(True)
+    ),
     "optimal-single": partial(single, "optimal-single", max_items=1),
     "count-gaussian, few items": partial(single, "count-gaussian", epsilon=8.0, max_items=4),
     "mad, many items": partial(single, "mad", max_items=1000),
