@@ -320,11 +320,13 @@ def without_discovery(request: Request, focus: FocusedGaussian, sigma: float) ->
     return FocusedMechanism(request, focus, boundary, 0.0)
 
 
-def _may_pass(digests: "Digests", mechanism: CandidatesMechanism, stream: Stream) -> NDArray[np.bool_]:
+def _may_pass(
+    digests: "Digests", weights: Floats | None, mechanism: CandidatesMechanism, stream: Stream
+) -> NDArray[np.bool_]:
     """Whether noise alone could release each item: early, or with a tail that the cut could reach.
 
     The noise of a round is that of `one_round`, bounded from above by the first bits of its word. All other unheld items
-    have tails above false_share times the largest weight, the largest cut, so nothing depends on them.
+    have tails above false_share times their weight, the largest cut, so nothing depends on them.
     """
     from dpsu.kernels.noise import raise_bounds
 
@@ -336,10 +338,9 @@ def _may_pass(digests: "Digests", mechanism: CandidatesMechanism, stream: Stream
         early = mechanism.limits_in_cells(r)[1]
         raise_bounds(words, above, boundary.scales[r] / boundary.cell, float(early), bounds, found)
     # Two cells of 2^-16 sigma move a tail by far more than the rounding of `tails`.
-    weights = mechanism.listed.weights
-    largest = mechanism.false_share * (1.0 if weights is None else float(weights.max()))
-    cut = mechanism.noise * limits.smallest_normal(min(1.0, largest)) / boundary.cell + rounds / 2 - 2
-    return found | (bounds > cut)
+    largest = np.minimum(1.0, mechanism.false_share * (1.0 if weights is None else weights))
+    cut = mechanism.noise * limits.smallest_normal(largest) / boundary.cell + rounds / 2 - 2
+    return np.asarray(found | (bounds > cut), np.bool_)
 
 
 def begin(columns: Columns, discover: bool) -> Columns:
