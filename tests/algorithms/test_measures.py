@@ -242,9 +242,8 @@ def test_counts_beside_auto_with_a_hint_or_few_users_or_few_items():
 
 def test_sums_and_others_of_the_hospital_can_be_used(patients):
     """Sums within 10 % for codes of 1 000 patients or more; others within four noise scales."""
-    counts = dpsu.Counts(share=0.1, sums_share=0.2)
     with seeded(1):
-        made = dpsu.release(patients, **HOSPITAL, counts=counts, sums={"days": (0, 10)}, others=True)
+        made = dpsu.release(patients, **HOSPITAL, sums={"days": (0, 10)}, others=True)
     true = patients.group_by("code").agg(pl.col("patient").n_unique(), pl.col("days").sum())
     large = true.filter(pl.col("patient") >= 1000)
     errors = [made.sums["days"][code] / days - 1 for code, days in large.select("code", "days").iter_rows()]

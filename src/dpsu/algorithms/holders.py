@@ -26,8 +26,11 @@ from dpsu.privacy import gaussian
 from dpsu.privacy.budget import Budget
 from dpsu.sources.values import Bounds, checked_bounds
 
-SHARE, SUMS_SHARE, OTHERS_SHARE = 0.15, 0.1, 0.02
-"""Default shares of the budget: for counts, for all sums together, for all that is said of others."""
+SHARE, SHARE_BESIDE_SUMS = 0.15, 0.1
+"""Default share of the budget for counts, alone and beside sums."""
+
+SUMS_SHARE, OTHERS_SHARE = 0.25, 0.02
+"""Default shares of the budget: for all sums together, for all that is said of others."""
 
 DEFAULT_CUT = 5
 HALF_WIDTH = 1.96
@@ -45,11 +48,12 @@ def half_width(sigma: float) -> float:
 class Counts:
     """How holders are counted: `share` of the budget, and up to which number of released items a user counts in full.
 
-    A user with s released items counts as min(1, sqrt(max_items/s)) for each of them. A smaller `max_items` means less noise
-    and counts that are too low for items of users with many items. `sums_share` is for all sums together, `others_share`
-    for what is said of all items that were not released. A user's totals are scaled down if their squares exceed
-    `sums_max_items` squares of the largest total within the bounds; half of `max_items` unless given. Counts are rounded,
-    not negative, and not below the holders that an item needs to be released; with `raw=True` they are as drawn.
+    `share` is 0.15 unless given, and 0.1 beside sums. A user with s released items counts as min(1, sqrt(max_items/s)) for
+    each of them. A smaller `max_items` means less noise and counts that are too low for items of users with many items.
+    `sums_share` is for all sums together, `others_share` for what is said of all items that were not released. A user's
+    totals are scaled down if their squares exceed `sums_max_items` squares of the largest total within the bounds; half of
+    `max_items` unless given. Counts are rounded, not negative, and not below the holders that an item needs to be
+    released; with `raw=True` they are as drawn.
 
     >>> import dpsu
     >>> data = {n: ["bread", "milk"] for n in range(5000)}
@@ -58,7 +62,7 @@ class Counts:
     True
     """
 
-    share: float = SHARE
+    share: float | None = None
     max_items: int | None = None
     sums_share: float = SUMS_SHARE
     others_share: float = OTHERS_SHARE
@@ -68,6 +72,8 @@ class Counts:
     def __post_init__(self) -> None:
         for name in ("share", "sums_share", "others_share"):
             value = getattr(self, name)
+            if name == "share" and value is None:
+                continue
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1:
                 raise InvalidArgument(f"{name} of counts must lie between 0 and 1, not {value!r}.")
             object.__setattr__(self, name, float(value))
@@ -136,7 +142,7 @@ def counting_terms(
         return None
     asked = counts if isinstance(counts, Counts) else Counts()
     return CountingTerms(
-        share=asked.share,
+        share=asked.share or (SHARE_BESIDE_SUMS if bounds else SHARE),
         max_items=asked.max_items or DEFAULT_CUT,
         free=asked.max_items is None,
         sums=bounds,
