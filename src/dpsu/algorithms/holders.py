@@ -32,6 +32,9 @@ SHARE, SHARE_BESIDE_SUMS = 0.15, 0.1
 SUMS_SHARE, OTHERS_SHARE = 0.25, 0.02
 """Default shares of the budget: for all sums together, for all that is said of others."""
 
+EPSILON_MARGIN = 2.0**-36
+"""Relative margin on the epsilon that has a given mu, far above the rounding of both."""
+
 DEFAULT_CUT = 5
 HALF_WIDTH = 1.96
 """95 % of normal noise lies within this many noise scales."""
@@ -224,8 +227,8 @@ def share_with_counts(
 ) -> tuple[Mechanism, Counting]:
     """The algorithm and counts of what it releases, which together keep the request's promise.
 
-    Counts take their share of the squared mu beside Focused Gaussian, and of epsilon and delta beside all others; beside
-    `auto`, each branch does as it would by itself.
+    Counts take their share of the squared mu beside Focused Gaussian, with options or candidates too, and of epsilon and
+    delta beside all others; beside `auto`, each branch does as it would by itself.
     """
     if isinstance(algorithm, Auto):
         from dpsu.algorithms.branch_counts import share_in_branches
@@ -233,6 +236,8 @@ def share_with_counts(
         return share_in_branches(algorithm.calibrate(request), terms)
     if algorithm == FocusedGaussian():
         return share_mu(request, request.max_items, whole_budget(request), terms)
+    if algorithm.name == FocusedGaussian.name:
+        return _share_mu_of(algorithm, request, terms)
     return share_apart(algorithm, request, terms)
 
 
@@ -242,6 +247,29 @@ def share_mu(
     """Focused Gaussian with this max_items, and counts that share the squared mu of a budget with it."""
     items, counts = whole.split([1 - terms.whole_share, terms.whole_share])
     mechanism = focused_within(replace(request, max_items=max_items), Budget(items.mu, whole.delta_new))
+    return mechanism, count_beside(request, terms, counts.mu, [request.max_items])
+
+
+def _share_mu_of(algorithm: Algorithm, request: Request, terms: CountingTerms) -> tuple[Mechanism, Counting]:
+    """The same for Focused Gaussian with options or candidates.
+
+    Its noise takes a fixed part of delta, so it has a smaller mu and the same chance of new items at a smaller epsilon.
+    """
+    whole = algorithm.calibrate(request).budget()
+    assert whole is not None
+    items, counts = whole.split([1 - terms.whole_share, terms.whole_share])
+    delta_noise = gaussian.delta_gaussian(request.epsilon, whole.mu)
+    low, high = 0.0, request.epsilon
+    while low < (middle := (low + high) / 2) < high:
+        low, high = (
+            (middle, high) if gaussian.delta_gaussian(middle, items.mu) > delta_noise else (low, middle)
+        )
+    epsilon = low * (1 - EPSILON_MARGIN)
+    mechanism = algorithm.calibrate(replace(request, epsilon=epsilon))
+    spent = mechanism.budget()
+    assert spent is not None
+    assert spent.mu <= items.mu
+    assert spent.delta_new <= whole.delta_new
     return mechanism, count_beside(request, terms, counts.mu, [request.max_items])
 
 

@@ -63,6 +63,11 @@ class Plan:
         """Noise scale, threshold, cutoff and the algorithm's other constants, in units of one user's budget."""
         return self.mechanism.parameters()
 
+    @property
+    def request(self) -> Request:
+        """The whole request: the mechanism beside counts may have a part of its privacy."""
+        return self.counting.request if self.counting else self.mechanism.request
+
     def chance(self, users: int | Sequence[int], set_size: int = 1, *, listed: bool = False) -> Any:
         """The worst case: the chance of an item if all of `users` hold it, and the same `set_size` items in total.
 
@@ -109,7 +114,7 @@ class Plan:
 
     def to_dict(self) -> dict[str, Any]:
         """The plan as plain data."""
-        request = self.mechanism.request
+        request = self.request
         return {
             "algorithm": self.algorithm,
             "epsilon": request.epsilon,
@@ -162,7 +167,7 @@ class Plan:
         return plan_text(self)
 
     def __repr__(self) -> str:
-        request = self.mechanism.request
+        request = self.request
         return f"<Plan of {self.algorithm}, epsilon {request.epsilon:g}, delta {request.delta:g}; print it for the table>"
 
     def set_sizes(self) -> list[int]:
