@@ -105,7 +105,7 @@ def verification_html(found: "Verification") -> str:
 
 def plan_html(plan: "Plan") -> str:
     """What to expect, and the chart of the chance of release."""
-    request = plan.mechanism.request
+    request = plan.request
     terms = (
         f"{plan.algorithm}, epsilon {request.epsilon:g}, delta {request.delta:g}, max_items {plan.max_items}"
     )

@@ -73,7 +73,7 @@ def chance_chart(plan: "Plan", set_size: int) -> str:
 
 
 def _headline(plan: "Plan") -> str:
-    request = plan.mechanism.request
+    request = plan.request
     terms = (
         f"{plan.algorithm}, epsilon {request.epsilon:g}, delta {request.delta:g}, max_items {plan.max_items}, "
         f"{request.calibration} calibration"
