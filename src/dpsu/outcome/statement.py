@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -38,6 +39,9 @@ NOT_COVERED = (
 SEEDED = "the randomness was seeded for a test, so nothing is promised"
 
 UNIT_OF_SERIES = "one user, added or removed, in all periods together"
+
+OF_PERIOD = re.compile(r"one user in period (.+), added or removed")
+"""The unit of a promise about one period alone."""
 
 NOT_ACROSS_PERIODS = "the same user in other periods: every period has a promise of its own"
 

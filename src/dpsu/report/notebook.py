@@ -8,7 +8,8 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from dpsu.outcome.columns import HALF, HOLDERS, half_name
-from dpsu.outcome.ledger import Ledger, by_period
+from dpsu.outcome.ledger import Ledger
+from dpsu.outcome.spending import by_period
 from dpsu.outcome.statement import Statement
 from dpsu.report.facts import facts
 from dpsu.report.measures import expected_in_words, measured_of, measures_in_words, others_in_words

@@ -8,7 +8,8 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from dpsu.outcome.ledger import Ledger, by_period
+from dpsu.outcome.ledger import Ledger
+from dpsu.outcome.spending import by_period
 from dpsu.outcome.statement import Statement
 from dpsu.report.facts import facts
 from dpsu.report.measures import measured_of, measures_in_words
