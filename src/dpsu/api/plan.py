@@ -59,6 +59,11 @@ class Plan:
     shape: "Shape | None" = None
 
     @property
+    def request(self) -> Request:
+        """What was asked for; with counts the mechanism has only a part of this budget."""
+        return self.counting.request if self.counting else self.mechanism.request
+
+    @property
     def parameters(self) -> dict[str, Any]:
         """Noise scale, threshold, cutoff and the algorithm's other constants, in units of one user's budget."""
         return self.mechanism.parameters()
@@ -109,7 +114,7 @@ class Plan:
 
     def to_dict(self) -> dict[str, Any]:
         """The plan as plain data."""
-        request = self.mechanism.request
+        request = self.request
         return {
             "algorithm": self.algorithm,
             "epsilon": request.epsilon,
@@ -162,7 +167,7 @@ class Plan:
         return plan_text(self)
 
     def __repr__(self) -> str:
-        request = self.mechanism.request
+        request = self.request
         return f"<Plan of {self.algorithm}, epsilon {request.epsilon:g}, delta {request.delta:g}; print it for the table>"
 
     def set_sizes(self) -> list[int]:

@@ -49,7 +49,9 @@ class Ledger:
                 f"a cap needs a positive epsilon and a delta between 0 and 1, not ({epsilon!r}, {delta!r})."
             )
         if Path(path).exists():
-            raise LedgerError(f"there is something at {path} already: open it with Ledger.open(path).")
+            raise LedgerError(
+                f"there is something at {path} already: choose another path, or use the ledger there."
+            )
         return cls._at(path, Cap(float(epsilon), float(delta)))
 
     @classmethod
