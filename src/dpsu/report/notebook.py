@@ -32,9 +32,10 @@ STYLE = f"""<style>
 .dpsu p {{ margin: .3em 0; }}
 .dpsu .promise {{ border-left: 4px solid {GREEN}; padding-left: .7em; }}
 .dpsu .void {{ border-left-color: {RED}; }}
+.dpsu .wide {{ overflow-x: auto; }}
 .dpsu table {{ border-collapse: collapse; margin: .4em 0; font-variant-numeric: tabular-nums; }}
 .dpsu th, .dpsu td {{ text-align: left; padding: .15em .9em .15em 0; border-bottom: 1px solid #8884; vertical-align: middle;
-  background: none; white-space: normal; overflow-wrap: anywhere; }}
+  background: none; white-space: normal; overflow-wrap: break-word; }}
 .dpsu th:not(.n), .dpsu td:not(.n) {{ text-align: left !important; }}
 .dpsu .n {{ text-align: right !important; }}
 .dpsu .n {{ white-space: nowrap; }}
@@ -106,7 +107,7 @@ def verification_html(found: "Verification") -> str:
 
 def plan_html(plan: "Plan") -> str:
     """What to expect, and the chart of the chance of release."""
-    request = plan.mechanism.request
+    request = plan.request
     terms = f"{plan.algorithm}, epsilon {request.epsilon:g}, delta {request.delta:g}, max_items {request.max_items}"
     outlook, parts = plan.outlook, [f"<p><strong>{escape(terms)}</strong></p>"]
     if outlook is not None:
@@ -129,7 +130,7 @@ def plan_html(plan: "Plan") -> str:
     numbers = ", ".join(
         f"{name} {number(value)}"
         for name, value in plan.parameters.items()
-        if not isinstance(value, list | dict)
+        if isinstance(value, str | int | float)
     )
     told = escape(expected_in_words(plan))
     return _framed(*parts, f"<p>{told}</p>" if told else "", f'<p class="small">{escape(numbers)}</p>')
@@ -190,7 +191,8 @@ def _items(frame: Any) -> str:
         rows.append([*row, bar(entry[HOLDERS] / most, entry[HALF] / most)] if HOLDERS in half_of else row)
     if HOLDERS in half_of:
         head.append("holders, with the error of 95 %")
-    return _table(head, rows, numbers=range(len(names), len(names) + len(half_of)))
+    means = [place for place, name in enumerate(names) if frame.schema[name].is_float()]
+    return _table(head, rows, numbers=[*means, *range(len(names), len(names) + len(half_of))])
 
 
 def _short(value: Any) -> str:
@@ -210,7 +212,7 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence
         "<tr>" + "".join(cell("td", place, value) for place, value in enumerate(row)) + "</tr>"
         for row in rows
     )
-    return f"<table>{f'<thead><tr>{top}</tr></thead>' if head else ''}<tbody>{body}</tbody></table>"
+    return f'<div class="wide"><table>{f"<thead><tr>{top}</tr></thead>" if head else ""}<tbody>{body}</tbody></table></div>'
 
 
 def _folded(title: str, entries: Sequence[str]) -> str:
