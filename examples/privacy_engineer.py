@@ -14,11 +14,18 @@ from dpsu.errors import LedgerError
 folder = Path(tempfile.mkdtemp())
 queries = {f"user {n}": [f"query {(n * k) % 97}" for k in range(1, 6)] for n in range(8000)}
 
-# One ledger for all releases over these users. It refuses what would pass its cap.
+# One ledger for all releases over these users. It refuses what would pass its cap. Releases of focused-gaussian compose as
+# Gaussian DP; the default, auto, counts with its whole epsilon.
 ledger = dpsu.Ledger.create(folder / "spent.db", epsilon=2, delta=1e-6)
 for week in (1, 2):
     release = dpsu.release(
-        queries, epsilon=1, delta=1e-7, max_items=5, ledger=ledger, title=f"Queries of week {week}"
+        queries,
+        epsilon=1,
+        delta=1e-7,
+        max_items=5,
+        algorithm="focused-gaussian",
+        ledger=ledger,
+        title=f"Queries of week {week}",
     )
     release.save(folder / f"week-{week}.csv")
 ledger.record_spending(0.2, 0.0, purpose="a mean, with another tool")

@@ -1,16 +1,18 @@
 """`auto` against the best of all private algorithms at their best max_items.
 
-    python -m experiments.auto_check [--runs 10] [--data NAME …] [--epsilon 0.1 0.3 1 3 10] [--out FILE]
+    python -m experiments.auto_check [--runs 10] [--data NAME …] [--epsilon 0.1 0.3 1 3 10] [--known FILE]
 
 Every cell is a data set and an epsilon. Two runs of every algorithm with every max_items find the best setting; then `auto`,
-that setting and the best one of Focused Gaussian run afresh, and a line of JSON has their means and standard errors.
-`--table FILE` prints such lines as a Markdown table. Files of the shared data that are not there are left out.
+that setting and the best one of Focused Gaussian run afresh, and a line of JSON on stdout has their numbers of items.
+`--table FILE` prints such lines as a Markdown table. `--known FILE` takes the rivals' figures from such lines, so that only
+`auto` runs. Files of the shared data that are not there are left out.
 """
 
 import argparse
 import json
 import math
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -34,7 +36,7 @@ LIMITS = (3, 10, 30, 100, 300, 1000)
 """Values of max_items."""
 
 SEARCH_RUNS = 2
-FAR = 0.75
+FAR = 0.85
 """Algorithms below this share of the best one at the first max_items are not run with the others."""
 
 LEFT_OUT = {"auto", "optimal-single"}
@@ -101,6 +103,13 @@ class Cell:
         stream = Stream(np.random.default_rng([2, seed]).bytes(32), seeded=True)
         return int(mechanism.select(self._engine, self._sets, stream)["released"].sum())
 
+    def chosen(self, auto: Mechanism, seed: int) -> tuple[int, str]:
+        """The number of items of one release of `auto`, and its choice."""
+        stream = Stream(np.random.default_rng([2, seed]).bytes(32), seeded=True)
+        items, told = auto.selected(self._engine, self._sets, stream)
+        choice = told["chosen"]
+        return int(items["released"].sum()), f"{choice['algorithm']}, {choice['max_items']}"
+
     def limits(self) -> list[int]:
         """The values of max_items that differ on this data."""
         smaller = [limit for limit in LIMITS if limit < self.longest]
@@ -129,30 +138,29 @@ def search(cell: Cell, epsilon: float) -> dict[tuple[str, int], float]:
     return found
 
 
-def measure(name: str, cell: Cell, epsilon: float, runs: int) -> dict[str, Any]:
-    """The cell as plain data."""
+def rivals(name: str, cell: Cell, epsilon: float, runs: int) -> dict[str, Any]:
+    """The best setting of all and that of Focused Gaussian, with the items of their runs."""
     found = search(cell, epsilon)
     best = max(found, key=lambda key: found[key])
     focused = max((key for key in found if key[0] == "focused-gaussian"), key=lambda key: found[key])
     told: dict[str, Any] = {"data": name, "epsilon": epsilon, "best": best, "focused": focused}
-    auto = calibrated("auto", epsilon, "auto")
-    told["chosen"] = _chosen(cell, auto)
-    for title, mechanism in (
-        ("auto", auto),
-        ("best", calibrated(best[0], epsilon, best[1])),
-        ("focused", calibrated(focused[0], epsilon, focused[1])),
-    ):
+    for title, (algorithm, limit) in (("best", best), ("focused", focused)):
         if title == "focused" and focused == best:
             told["focused_items"] = told["best_items"]
-            continue
-        told[f"{title}_items"] = [cell.released(mechanism, 100 + seed) for seed in range(runs)]
+        else:
+            mechanism = calibrated(algorithm, epsilon, limit)
+            told[f"{title}_items"] = [cell.released(mechanism, 100 + seed) for seed in range(runs)]
     return told
 
 
-def _chosen(cell: Cell, auto: Any) -> str:
-    stream = Stream(np.random.default_rng([2, 100]).bytes(32), seeded=True)
-    chosen = auto.selected(cell._engine, cell._sets, stream)[1]["chosen"]
-    return f"{chosen['algorithm']}, {chosen['max_items']}"
+def with_auto(told: dict[str, Any], cell: Cell, epsilon: float, runs: int) -> dict[str, Any]:
+    """The line of a cell, with the items of `auto` and what it chose most often."""
+    auto = calibrated("auto", epsilon, "auto")
+    found = [cell.chosen(auto, 200 + seed) for seed in range(runs)]
+    choices = Counter(choice for _, choice in found)
+    (chosen, times), *others = choices.most_common()
+    most = f"{chosen} ({times} of {runs})" if others else chosen
+    return {**told, "chosen": most, "auto_items": [items for items, _ in found]}
 
 
 def ratio(above: list[int], below: list[int]) -> tuple[float, float]:
@@ -192,16 +200,20 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=10)
     parser.add_argument("--data", nargs="*", default=[*DATA])
     parser.add_argument("--epsilon", nargs="*", type=float, default=EPSILONS)
+    parser.add_argument("--known", type=Path)
     parser.add_argument("--table", type=Path)
     arguments = parser.parse_args()
     if arguments.table:
         lines = [json.loads(line) for line in arguments.table.read_text().splitlines()]
         print("\n".join(table(lines)))
         return
+    lines = arguments.known.read_text().splitlines() if arguments.known else []
+    known = {(line["data"], line["epsilon"]): line for line in map(json.loads, lines)}
     for name in arguments.data:
         cell = Cell(DATA[name]())
         for epsilon in arguments.epsilon:
-            json.dump(measure(name, cell, epsilon, arguments.runs), sys.stdout)
+            told = known.get((name, epsilon)) or rivals(name, cell, epsilon, arguments.runs)
+            json.dump(with_auto(told, cell, epsilon, arguments.runs), sys.stdout)
             print(flush=True)
 
 

@@ -6,7 +6,6 @@ a list of ten million items.
 """
 
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -113,26 +112,46 @@ def lengths() -> None:
 
 
 def long_list() -> None:
-    """Seconds and memory of a release with a list of ten million strings, beside the same release without it."""
-    frame = pl.read_parquet(SHARED / "debian_depends.parquet")
+    """Seconds and memory of a release with a list of ten million strings, beside the same release without it.
+
+    Each release has a process of its own, so that its peak of memory is its own.
+    """
     names = pl.DataFrame({"item": pl.select(pl.format("package-{}", pl.int_range(LONG))).to_series()})
+    with tempfile.TemporaryDirectory() as folder:
+        lists = {"none": None, "Parquet": Path(folder) / "list.parquet", "CSV": Path(folder) / "list.csv"}
+        names.write_parquet(lists["Parquet"])
+        names.write_csv(lists["CSV"])
+        base = 0.0
+        for kind, path in lists.items():
+            command = [
+                sys.executable,
+                "-m",
+                "experiments.candidates",
+                "once",
+                *([] if path is None else [path]),
+            ]
+            took, peak = map(float, subprocess.run(command, check=True, capture_output=True).stdout.split())
+            base = base or peak
+            print(f"{kind}: {took:.1f} s, {(peak - base) / LONG:.0f} bytes more per listed item", flush=True)
+
+
+def once(path: str | None = None) -> None:
+    """Print the seconds of one release and the peak of memory of this process."""
+    frame = pl.read_parquet(SHARED / "debian_depends.parquet")
     how: dict[str, Any] = {"user": "user", "item": "item", "epsilon": 1.0, "delta": 1e-6, "check_user": False}
     dpsu.release(frame, candidates=["bash"], false_share=0.01, **how)  # compiles
-    with tempfile.TemporaryDirectory() as folder:
-        parquet, csv = Path(folder) / "list.parquet", Path(folder) / "list.csv"
-        names.write_parquet(parquet)
-        names.write_csv(csv)
-        for kind, listed in {"none": None, "Series": names["item"], "Parquet": parquet, "CSV": csv}.items():
-            more = {} if listed is None else {"candidates": listed, "false_share": 0.01}
-            before, begin = _peak(), time.perf_counter()
-            dpsu.release(frame, **more, **how)
-            took, room = time.perf_counter() - begin, (_peak() - before) / LONG
-            print(f"{kind}: {took:.1f} s, {room:.0f} bytes more per listed item", flush=True)
+    more = {} if path is None else {"candidates": Path(path), "false_share": 0.01}
+    begin = time.perf_counter()
+    dpsu.release(frame, **more, **how)
+    print(time.perf_counter() - begin, _peak())
 
 
 def _peak() -> int:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    """The peak of this process since it began, in bytes; `getrusage` would begin with that of its parent."""
+    [peak] = (line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
+    return int(peak.split()[1]) * 1024
 
 
 if __name__ == "__main__":
-    {"long": long_list, "lengths": lengths}.get(" ".join(sys.argv[1:]), table)()
+    what, *rest = sys.argv[1:] or ["table"]
+    {"long": long_list, "lengths": lengths, "once": once, "table": table}[what](*rest)

@@ -22,7 +22,13 @@ DRAWS, KEYS = (0, 1), range(1, 9)
 MANY = 1000
 """Sums are judged for codes with at least this many patients."""
 
-HOW: dict[str, Any] = {"user": "patient", "item": "code", "epsilon": 1.0, "delta": 1e-7}
+HOW: dict[str, Any] = {
+    "user": "patient",
+    "item": "code",
+    "epsilon": 1.0,
+    "delta": 1e-7,
+    "algorithm": "focused-gaussian",
+}
 SETTINGS: list[tuple[dpsu.Counts, bool]] = [
     (dpsu.Counts(share=0.1), False),
     (dpsu.Counts(), False),

@@ -41,6 +41,12 @@ LONGEST_NOTE = 2000
 PERIOD = re.compile(r"[0-9A-Za-z][0-9A-Za-z ._:/+-]{0,63}")
 
 
+BY_EPSILON = (
+    "In the ledger this release counts with its epsilon and delta, because auto looks at the data to choose an algorithm. "
+    "Many releases add up to less with algorithm='focused-gaussian', or with typical_items=… if users have many items."
+)
+
+
 @dataclass(frozen=True)
 class Terms:
     """Arguments that all public functions share."""
@@ -72,11 +78,12 @@ def run(job: Job, source: Source, engine: Engine, terms: Terms) -> Release:
     if ledger:
         ledger.require_room(statement)
 
+    advice = (BY_EPSILON,) if ledger and _chooses_privately(job.promise) else ()
     placed = engine.place(job)
     with engine, telling(terms.progress) as tell:
         tell("reading")
         sets = placed.read(engine, source, terms.lists, stream)
-        notes = _told((*terms.lists.notes, *_seen(getattr(sets, "notes", ()), source, terms)))
+        notes = _told((*advice, *terms.lists.notes, *_seen(getattr(sets, "notes", ()), source, terms)))
         number = ledger.reserve(statement) if ledger and statement else 0
         chosen = placed.select(engine, sets, terms.lists, stream, tell)
         notes += _told(_seen(chosen.seen, source, terms))
@@ -95,6 +102,11 @@ def run(job: Job, source: Source, engine: Engine, terms: Terms) -> Release:
     if len(release) == 0:
         warnings.warn(job.when_empty(), EmptyRelease, stacklevel=4)
     return release
+
+
+def _chooses_privately(promise: Promise) -> bool:
+    """Whether `auto` looks at the data to choose, so that there is no budget to compose."""
+    return promise.algorithm == "auto" and "sizes" in promise.parameters
 
 
 def state(promise: Promise, source: Source, terms: Terms, stream: Stream, salt: bytes) -> Statement:

@@ -11,7 +11,7 @@ from user_sets import numbered, sets_of
 
 import dpsu
 from dpsu.algorithms import auto_rule as rule
-from dpsu.algorithms.auto import DELTA_L1, DELTA_NEW, DELTA_POPULAR, ROUND, STEP
+from dpsu.algorithms.auto import DELTA_L1, DELTA_NEW, DELTA_POPULAR, EPSILON_POPULAR, EPSILON_SIZES, ROUND
 from dpsu.algorithms.request import Request
 from dpsu.engines.local import LocalEngine, tallied
 from dpsu.errors import InvalidArgument
@@ -100,7 +100,7 @@ def test_the_steps_and_the_worse_branch_keep_the_promise(epsilon, delta):
     shares = (DELTA_POPULAR, DELTA_L1, DELTA_NEW)
     assert all(0 < share < 1 for share in shares)
     steps = (sizing.epsilon_popular, sizing.epsilon_sizes)
-    assert steps == (STEP * epsilon,) * 2
+    assert steps == (EPSILON_POPULAR * epsilon, EPSILON_SIZES * epsilon)
     spent = (sizing.focused.delta_new, sizing.delta_l1, steps, sizing.delta_popular)
     assert composed_delta(epsilon, sizing.focused.mu, *spent) <= delta
     assert composed_delta(epsilon, 1.01 * sizing.focused.mu, *spent) > delta
@@ -127,26 +127,25 @@ def test_extreme_privacy_is_refused_or_verified(epsilon, delta):
 @given(
     users=st.lists(st.integers(-2000, 10**6), min_size=11, max_size=11),
     popular=st.integers(0, 10**5),
-    epsilon=st.sampled_from([0.1, 1.0, 5.9, 6.0, 10.0]),
+    scale=st.sampled_from([1.0, 100.0, 2000.0]),
+    middle=st.sampled_from([1.0, 2.2, 2.48, 15.0, 300.0]),
     parts=st.sampled_from([1, 8]),
 )
-def test_the_verifier_knows_the_rule(users, popular, epsilon, parts):
-    scale = 100 / epsilon
-    assert rule.choose(users, popular, scale, epsilon, parts) in choices(
-        users, popular, scale, epsilon, parts
-    )
-    assert len(choices(users, popular, scale, epsilon, parts)) <= 3
+def test_the_verifier_knows_the_rule(users, popular, scale, middle, parts):
+    possible = choices(users, popular, scale, middle, parts)
+    assert rule.choose(users, popular, scale, middle, parts) in possible
+    assert len(possible) <= 3
 
 
 def test_few_users_mean_focused_gaussian():
-    assert rule.choose([50] * 11, 0, 100.0, 1.0, 1) == (rule.FOCUSED, rule.MAX_ITEMS)
+    assert rule.choose([50] * 11, 0, 100.0, 15.0, 1) == (rule.FOCUSED, rule.UNKNOWN)
 
 
 def test_sizes_decide():
     ones, many = [10**5] + [0] * 10, [0] * 7 + [10**5] + [0] * 3
-    assert rule.choose(ones, 0, 100.0, 1.0, 1)[0] == rule.ORDERED
-    assert rule.choose(ones, 0, 10.0, 10.0, 1)[0] == rule.POLICY
-    assert rule.choose(many, 0, 100.0, 1.0, 1) == (rule.FOCUSED, 100)
+    assert rule.choose(ones, 0, 100.0, 15.0, 1)[0] == rule.ORDERED
+    assert rule.choose(ones, 0, 10.0, 2.3, 1)[0] == rule.POLICY
+    assert rule.choose(many, 0, 100.0, 15.0, 1) == (rule.FOCUSED, 100)
 
 
 # Hints and max_items.

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from dpsu.algorithms.known_domain import Joins, KnownDomain, hits
+from dpsu.algorithms.known_domain import Joins, KnownDomain, NormalTail, hits
 from dpsu.engines.local import LocalEngine
 from dpsu.randomness.stream import Stream
 from dpsu.sources.pairs import read_sets
@@ -31,13 +31,20 @@ def test_joins_are_all_ngrams_made_of_two_parts(parts: set[tuple[int, ...]]) -> 
 def test_hits_are_independent_coins() -> None:
     domain, z = 2000, Fraction(2)
     chance = stats.norm.sf(2)
-    drawn = [hits(domain, z, stream(n)) for n in range(40)]
+    drawn = [hits(domain, NormalTail(z), stream(n)) for n in range(40)]
     assert all(chosen == sorted(set(chosen)) for chosen in drawn)
     counts = np.array([len(chosen) for chosen in drawn])
     assert stats.binomtest(int(counts.sum()), 40 * domain, chance).pvalue > 1e-4
     assert 0.5 < counts.var(ddof=1) / (domain * chance) < 2
     places = np.concatenate(drawn)
     assert stats.kstest(places / domain, "uniform").pvalue > 1e-4
+
+
+def test_a_chance_may_be_any_fraction() -> None:
+    drawn = [len(hits(1000, Fraction(1, 7), stream(n))) for n in range(20)]
+    assert stats.binomtest(sum(drawn), 20_000, 1 / 7).pvalue > 1e-4
+    assert hits(5, Fraction(0), stream(0)) == []
+    assert hits(5, Fraction(1), stream(0)) == [0, 1, 2, 3, 4]
 
 
 def test_an_absent_member_comes_out_as_often_as_one_that_is_held_with_no_weight() -> None:

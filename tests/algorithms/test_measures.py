@@ -2,6 +2,7 @@
 
 import math
 import sys
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -14,7 +15,8 @@ from reference import measured_sums
 from user_sets import sets_of
 
 import dpsu
-from dpsu.algorithms.holders import counting_terms, default_cut
+from dpsu.algorithms.branch_counts import cut_of_sizes
+from dpsu.algorithms.holders import counting_terms
 from dpsu.engines.contract import Rule
 from dpsu.engines.local import LocalEngine
 from dpsu.errors import InvalidArgument, NullValues, UnsupportedType
@@ -161,10 +163,16 @@ def test_sums_need_columns_that_are_not_keys():
         dpsu.release(frame, user="user", item="item", **PRIVACY, sums={"item": (0, 1)})
 
 
-def test_the_default_cut_covers_nine_in_ten_users_of_a_histogram():
-    assert default_cut() == default_cut([]) == default_cut([-5.0]) == 5
-    assert default_cut([50, 30, 15, 5]) == 3
-    assert default_cut([-3, 0, 100]) == 3
+def test_the_cut_of_auto_is_the_size_of_the_middle_user_unless_noise_hides_it():
+    none = [0] * 11
+    assert cut_of_sizes([400, 700, *none[2:]], 0.01) == 2
+    assert cut_of_sizes([-30, 10, 20, 40, 5, 900, *none[6:]], 5.0) == 12
+    assert (
+        cut_of_sizes(none, 0.01)
+        is cut_of_sizes([-5, *none[1:]], 0.01)
+        is cut_of_sizes([50] * 11, 100.0)
+        is None
+    )
 
 
 def test_most_counts_that_are_noise_get_a_note_and_no_negative_comes_out():
@@ -191,6 +199,45 @@ def test_counts_of_the_hospital_can_be_used(patients):
     off = [item for item, count in made.counts.items() if not true[item] / 2 <= count <= 2 * true[item]]
     assert len(made) >= 0.85 * len(alone)
     assert len(off) <= 0.1 * len(made)
+
+
+def test_counts_beside_auto_are_as_good(patients):
+    """Its branch shares its budget with them, and the cut is that of the noisy sizes, unless it was asked for."""
+    true = dict(patients.group_by("code").agg(pl.col("patient").n_unique()).iter_rows())
+    with seeded(1):
+        made = dpsu.release(patients, **HOSPITAL, algorithm="auto", counts=True)
+        asked = dpsu.release(patients, **HOSPITAL, algorithm="auto", counts=dpsu.Counts(max_items=8))
+    off = [item for item, count in made.counts.items() if not true[item] / 2 <= count <= 2 * true[item]]
+    assert len(off) <= 0.1 * len(made)
+    told = made.statement.parameters["counts"]
+    assert told["cut"] == "sizes"
+    assert told["max_items"] in (3, 5)
+    assert not any("default cut" in note for note in made.notes)
+    assert asked.statement.parameters["counts"]["max_items"] == 8
+    assert "cut" not in asked.statement.parameters["counts"]
+    assert all(dpsu.verify(replace(each.statement, void=None)).ok for each in (made, asked))
+
+
+def test_counts_beside_auto_with_a_hint_or_few_users_or_few_items():
+    one = {n: [f"item {n % 30}"] for n in range(9000)}
+    with seeded(1):
+        branch = dpsu.release(one, **PRIVACY, algorithm="auto", counts=True, others=True)
+        few = dpsu.release({n: ["a"] for n in range(60)}, **PRIVACY, algorithm="auto", counts=True)
+        hints = [
+            dpsu.release(one, **PRIVACY, algorithm="auto", typical_items=hint, counts=True)
+            for hint in (1.5, 30)
+        ]
+    told = [each.statement.parameters["counts"] for each in (branch, few, *hints)]
+    assert [each["max_items"] for each in told] == [1, 5, 2, 30]
+    assert [("epsilon" in each, "cut" in each) for each in told] == [
+        (True, True),
+        (False, False),
+        (True, False),
+        (False, False),
+    ]
+    assert any("default cut" in note for note in few.notes)
+    assert all(dpsu.verify(replace(each.statement, void=None)).ok for each in (branch, few, *hints))
+    assert len(branch) == 30
 
 
 def test_sums_and_others_of_the_hospital_can_be_used(patients):

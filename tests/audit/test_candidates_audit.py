@@ -5,14 +5,17 @@ The simulation equals the product (tests/algorithms/test_candidates.py).
 
 from functools import lru_cache
 
+import numpy as np
 import polars as pl
 import pytest
-from attack import EPSILON
-from listed_play import NEVER_EARLY, WITHOUT_NOISE, attack
+from attack import EPSILON, epsilon_at_least
+from listed_play import NEVER_EARLY, WITHOUT_NOISE, attack, outcomes
 
 from dpsu.algorithms.candidates import CandidateList, WithCandidates
 from dpsu.algorithms.focused import FocusedGaussian
 from dpsu.algorithms.request import Request
+from dpsu.algorithms.unheld import draw_unheld
+from dpsu.randomness.stream import Stream
 
 RUNS = 100_000
 
@@ -62,3 +65,31 @@ def test_too_little_noise_is_caught(delta, discover):
 @pytest.mark.parametrize("shortcut", [WITHOUT_NOISE, NEVER_EARLY])
 def test_another_law_for_listed_items_that_nobody_holds_is_caught(shortcut, delta):
     assert found("listed, alone", delta, unheld=shortcut) > 4 * EPSILON
+
+
+def found_by_gaps(delta, early_tests):
+    """x holds the only member of a known domain alone, or nobody does and the program draws it by gaps: a run per member."""
+    mechanism = calibrated(1, delta, False)
+    unheld = draw_unheld(mechanism, RUNS, Stream(bytes(range(32))))
+    early = unheld.columns["released"] & early_tests
+    # The only member of a list is within the cut if its tail is at most the false share.
+    out = early | (mechanism.tails({**unheld.columns, "released": early}) <= mechanism.reach)
+    without_x = np.zeros(RUNS, np.int64)
+    without_x[np.array(unheld.members)[out]] = np.where(early[out], EARLY, BY_THE_CUT)
+    with_x = outcomes(mechanism, [((0,), 1)], (0,), 1, RUNS, 1)
+    with_x = np.where(with_x == 0, 0, np.where(with_x == BY_THE_CUT, BY_THE_CUT, EARLY))
+    return epsilon_at_least(with_x, without_x, delta)
+
+
+EARLY, BY_THE_CUT = 1, 3
+"""How outcomes are told apart: in a round, or after the last."""
+
+
+@pytest.mark.parametrize("delta", [0.1, 0.03])
+def test_a_user_stays_hidden_in_a_known_domain(delta):
+    assert found_by_gaps(delta, early_tests=True) <= EPSILON
+
+
+@pytest.mark.parametrize("delta", [0.1, 0.03])
+def test_members_drawn_without_early_tests_are_caught(delta):
+    assert found_by_gaps(delta, early_tests=False) > 4 * EPSILON

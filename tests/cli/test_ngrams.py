@@ -18,7 +18,8 @@ def notes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_lines_of_a_text_file(notes: Path) -> None:
-    run = dpsu("release", notes, "--user-per", "line", "--ngrams", "1-2", *PRIVACY, "-o", "-")
+    focused = ["--algorithm", "focused-gaussian"]
+    run = dpsu("release", notes, "--user-per", "line", "--ngrams", "1-2", *PRIVACY, *focused, "-o", "-")
     assert run.stdout.decode().split("\n") == ["cat", "cat sat", "sat", "the", "the cat", ""], run.stderr
     by_file = dpsu("release", notes, "--user-per", "file", *PRIVACY, "-o", "-", "--quiet")
     assert (by_file.returncode, by_file.stdout, by_file.stderr) == (0, b"", b"")

@@ -4,6 +4,7 @@ from forging import Forgery, P, on, p, to
 from honest import Fields, at, plus, times, without
 
 AUTO, HINT = "auto", "auto, hint"
+WITH_COUNTS = "auto with counts, many items"
 
 
 def chosen(*path: object, to: object):
@@ -13,6 +14,17 @@ def chosen(*path: object, to: object):
 def _other_users(fields: Fields) -> None:
     """Sizes for which the rule chooses Focused Gaussian."""
     fields[P]["sizes"]["users"] = [0] * 9 + [10**6, 0]
+
+
+def counts(*path: object, to: object):
+    return at(P, "counts", *path, to=to)
+
+
+def _cut_of_nobody(fields: Fields) -> None:
+    """A smaller cut with the noise that belongs to it, said to follow from the sizes."""
+    told = fields[P]["counts"]
+    told["sigma"] *= (9 / told["max_items"]) ** 0.5
+    told["max_items"] = told["squared_sensitivity"] = 9
 
 
 def _hint_and_steps(fields: Fields) -> None:
@@ -86,4 +98,45 @@ FORGED_AUTO: list[Forgery] = [
         smaller_budget_of_a_hint=at("budget", "mu", to=times(0.99)),
         no_budget_of_a_hint=to("budget", None),
     ),
+    *on(
+        WITH_COUNTS,
+        counts_of_a_branch_with_less_noise=counts("sigma", to=times(0.9)),
+        sums_of_a_branch_with_less_noise=counts("sums", 0, "sigma", to=times(0.9)),
+        others_of_a_branch_with_less_noise=counts("others", "sigma", to=times(0.9)),
+        counts_beside_the_gaussian_branch_apart=counts(
+            to=lambda told: {**told, "epsilon": 0.27, "delta": 0.27e-6}
+        ),
+        counts_of_a_branch_with_another_share=counts("share", to=0.5),
+        branch_that_leaves_nothing_to_counts=chosen("budget", "mu", to=times(1.1)),
+        less_than_the_branch_and_its_counts_spend=at(P, "focused", "mu", to=times(0.99)),
+        cut_that_the_sizes_do_not_give=_cut_of_nobody,
+        cut_from_somewhere=counts("cut", to="the data"),
+        sizes_that_give_another_cut=at(P, "sizes", "users", to=[0] * 5 + [10**6] + [0] * 5),
+    ),
+    *on(
+        "auto with counts, few items",
+        counts_of_the_l1_branch_with_less_noise=counts("sigma", to=times(0.9)),
+        counts_of_the_l1_branch_for_free=counts(
+            to=lambda told: {name: told[name] for name in told if name not in ("epsilon", "delta")}
+        ),
+        counts_of_the_l1_branch_that_take_less=counts("epsilon", to=times(0.5)),
+        counts_of_the_l1_branch_that_take_less_delta=counts("delta", to=times(0.5)),
+        l1_branch_that_leaves_nothing_to_counts=chosen("epsilon", to=times(1.1)),
+    ),
+    *on(
+        "auto with counts, hint",
+        cut_from_sizes_that_nobody_saw=counts("cut", to="sizes"),
+        counts_beside_a_hint_with_less_noise=counts("sigma", to=times(0.9)),
+        counts_beside_a_hint_for_free=counts(
+            to=lambda told: {name: told[name] for name in told if name not in ("epsilon", "delta")}
+        ),
+    ),
+    *on(
+        "auto with counts, hint of many",
+        shared_counts_beside_a_hint_with_less_noise=counts("sigma", to=times(0.9)),
+        smaller_budget_of_a_hint_with_counts=at("budget", "mu", to=times(0.97)),
+        larger_budget_of_a_hint_with_counts=at("budget", "mu", to=times(1.2)),
+        smaller_epsilon_of_a_hint_with_counts=to("epsilon", times(0.9)),
+    ),
+    *on("counts beside focused", cut_from_sizes_of_no_auto=counts("cut", to="sizes")),
 ]

@@ -1,13 +1,18 @@
-"""Forgeries of releases with candidates: the false share, the early limits, the list, the noise."""
+"""Forgeries of releases with candidates, or of levels with a false share: the limits of false items, the list, the noise."""
 
 from forging import Forgery, P, on, p, to
 from honest import Fields, all_of, at, times, without
 
-LIST, ONLY = "candidates", "candidates only"
+LIST, ONLY, VALID = "candidates", "candidates only", "levels with false_share"
 
 
 def told(*path: object, to: object):
     return at(P, "candidates", *path, to=to)
+
+
+def valid(*path: object, to: object):
+    """Something about the candidates of the second level."""
+    return at(P, "levels", 1, "candidates", *path, to=to)
 
 
 def _longer(fields: Fields) -> None:
@@ -34,6 +39,24 @@ def _as_listed_only(fields: Fields) -> None:
     fields[P]["candidates"]["discover"] = False
     for name in ("threshold", "thresholds", "capped_at", "last_deal", "split", "cap"):
         del fields[P][name]
+
+
+def _without_share(fields: Fields) -> None:
+    """The second level passes as one of today's levels, which releases nothing that nobody wrote."""
+    del fields[P]["false_share"]
+    del fields[P]["levels"][1]["candidates"]
+
+
+def _first_level_listed(fields: Fields) -> None:
+    """Words pass as candidates, so that none of them is new."""
+    first, second = fields[P]["levels"]
+    fields[P]["levels"][0] = {**second, "size": 1, "share": first["share"], "sigma": first["sigma"]}
+    fields["budget"]["delta_new"] = 0.0
+
+
+def _new_items_for_free(fields: Fields) -> None:
+    """All levels have boundaries, but the second one is not charged for new items."""
+    fields["budget"]["delta_new"] *= 0.5
 
 
 FORGED_LISTS: list[Forgery] = [
@@ -79,6 +102,33 @@ FORGED_LISTS: list[Forgery] = [
         discovery_without_a_boundary=told("discover", to=True),
         larger_eta_of_a_list_only=told("early", to=times(1.01)),
         smaller_epsilon_of_a_list_only=to("epsilon", 0.99),
+    ),
+    *on(
+        VALID,
+        less_noise_in_a_level_of_candidates=at(P, "levels", 1, "sigma", to=times(0.9)),
+        larger_eta_in_a_level=valid("early", to=times(2)),
+        shorter_domain_than_eta_has=valid("count", to=times(2)),
+        domain_without_members=valid("count", to=0),
+        lower_early_threshold_in_a_level=valid("early_thresholds", 2, to=times(0.9)),
+        reach_beyond_the_false_share=valid("reach", to=0.03),
+        reach_below_eta=valid("reach", to=1e-12),
+        reach_left_out=without(P, "levels", 1, "candidates", "reach"),
+        level_that_discovers=valid("discover", to=True),
+        larger_share_in_a_level=valid("false_share", to=times(1.5)),
+        smaller_share_of_the_whole=at(P, "false_share", to=0.01),
+        share_of_the_whole_above_one_half=at(P, "false_share", to=2.0),
+        share_left_out=_without_share,
+        share_claimed_without_a_level=without(P, "levels", 1, "candidates"),
+        first_level_listed_too=_first_level_listed,
+        new_words_at_half_the_price=_new_items_for_free,
+        more_than_one_budget_in_a_level=at(
+            P, "levels", 1, "shares", to=lambda all: [1.1 * each for each in all]
+        ),
+        dpne_with_a_false_share=to("algorithm", "dpne"),
+        lists_beside_a_false_share=all_of(
+            at("lists", to={"exclude": {"count": 1, "salted_sha256": "ab" * 32}}),
+            at("rests_on", to=lambda claims: [*claims, "the list exclude was not made from this data"]),
+        ),
     ),
     *on(
         "candidates with counts",

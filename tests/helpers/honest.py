@@ -73,7 +73,22 @@ def single(
     """The statement of a run that did not happen."""
     job = SingleJob(build(algorithm, **options), Request(epsilon, delta, max_items, calibration), counts)
     made = state(job.promise, source, Terms(title="a title"), Stream(bytes(32)), bytes(16))
-    return as_if_run(made, job.mechanism())
+    return with_counts_of_branch(as_if_run(made, job.mechanism()), job)
+
+
+def auto_with_counts(counts: CountingTerms, place: int) -> Statement:
+    """The statement of `auto` with counts, all users in one bin of sizes, which chooses the branch."""
+    job = SingleJob(dpsu.Auto(), Request(1.0, 1e-6, 40), counts)
+    made = state(job.promise, COLUMNS, Terms(), Stream(bytes(32)), bytes(16))
+    return with_counts_of_branch(as_if_run(made, job.mechanism(), place), job)
+
+
+def with_counts_of_branch(made: Statement, job: SingleJob) -> Statement:
+    """The statement with the counts of the branch that the private steps of `auto` chose."""
+    if job.counting is None or "sizes" not in made.parameters:
+        return made
+    counts = job.counting.settled(job.mechanism(), made.parameters).stated
+    return replace(made, parameters={**made.parameters, "counts": counts})
 
 
 def listed(share: float = 0.01, discover: bool = True, counts: CountingTerms | None = None) -> Statement:
@@ -84,10 +99,13 @@ def listed(share: float = 0.01, discover: bool = True, counts: CountingTerms | N
     return state(job.promise, COLUMNS, Terms(), Stream(bytes(32)), bytes(16))
 
 
-def in_levels(method: Any, counts: CountingTerms | None = None) -> Statement:
+def in_levels(
+    method: Any, counts: CountingTerms | None = None, false_share: float | None = None
+) -> Statement:
     """The statement of words and pairs of words."""
-    levels, counting = plan_levels(Request(3.0, 1e-6), 2, [9, 7], [0.6, 0.4], method, counts)
-    return _seeded(LevelsJob(levels, "ngram", counting), Source.of(TEXTS, text=True, ngrams=[1, 2]))
+    levels, counting = plan_levels(Request(3.0, 1e-6), 2, [9, 7], [0.6, 0.4], method, counts, false_share)
+    job = LevelsJob(levels, "ngram", counting, false_share)
+    return _seeded(job, Source.of(TEXTS, text=True, ngrams=[1, 2]))
 
 
 def in_periods(periods: int, period: int, **terms: Any) -> Statement:
@@ -134,6 +152,8 @@ def _with_lists(statement: Statement) -> Statement:
 
 MEASURED = counting_terms(dpsu.Counts(max_items=5), {"amount": (0, 50), "change": (-3, 1)}, others=True)
 
+MEASURED_FREELY = counting_terms(True, {"amount": (0, 50)}, others=True)
+
 MAKERS: dict[str, Callable[[], Statement]] = {
     **{
         name: partial(single, name)
@@ -154,6 +174,12 @@ MAKERS: dict[str, Callable[[], Statement]] = {
     "auto, hint": partial(single, "auto", typical_items=3.0),
     "auto, hint of many": partial(single, "auto", typical_items=30.0),
     "auto with counts": partial(single, "auto", counts=CountingTerms()),
+    "auto with counts, many items": lambda: auto_with_counts(MEASURED_FREELY, 8),
+    "auto with counts, few items": lambda: auto_with_counts(MEASURED_FREELY, 0),
+    "auto with counts, hint": partial(single, "auto", typical_items=3.0, counts=counting_terms(True)),
+    "auto with counts, hint of many": partial(
+        single, "auto", typical_items=30.0, counts=counting_terms(True)
+    ),
     "optimal-single": partial(single, "optimal-single", max_items=1),
     "count-gaussian, few items": partial(single, "count-gaussian", epsilon=8.0, max_items=4),
     "mad, many items": partial(single, "mad", max_items=1000),
@@ -187,6 +213,10 @@ MAKERS: dict[str, Callable[[], Statement]] = {
     "levels": partial(in_levels, "focused-gaussian"),
     "levels, dpne": partial(in_levels, "dpne"),
     "levels with counts": partial(in_levels, "focused-gaussian", CountingTerms(0.2, with_users=True)),
+    "levels with false_share": partial(in_levels, "focused-gaussian", false_share=0.02),
+    "levels with false_share and counts": partial(
+        in_levels, "focused-gaussian", CountingTerms(0.2), false_share=0.02
+    ),
     "series": partial(in_periods, 3, 2, max_items=[4, 9, 2], shares="front"),
     "series of a year": partial(in_periods, 12, 12, max_items=100),
     "series of one period": partial(in_periods, 1, 1, max_items=7),

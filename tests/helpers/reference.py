@@ -280,6 +280,7 @@ def with_candidates(
             + mechanism.eta
             for item in listed
         }
+        tails = {item: p for item, p in tails.items() if p <= mechanism.reach}
         best = max(
             (k for k in range(1, count + 1) if sum(p <= k * share / count for p in tails.values()) >= k),
             default=0,
@@ -288,8 +289,8 @@ def with_candidates(
 
 
 def _goal(mechanism: Any) -> float:
-    """0.88 of the cut if a tenth of the list comes out."""
-    cut = -mpmath.sqrt(2) * mpmath.erfinv(2 * mechanism.false_share / 10 - 1)
+    """0.88 of the cut if the expected share of the list comes out, which is a tenth where no other is known."""
+    cut = -mpmath.sqrt(2) * mpmath.erfinv(2 * mechanism.false_share * mechanism.expected - 1)
     return 0.88 * float(cut) * mechanism.base.boundary.sigma
 
 

@@ -336,9 +336,10 @@ def _coin(stated: Fields, epsilon: Any, delta: Any) -> Iterator[str]:
 def _levels(fields: Fields) -> Iterator[str]:
     """Levels: squares of mu and chances of new items add up."""
     squares, chances = mpf(0), mpf(0)
+    known = fields["algorithm"] == "dpne" or "false_share" in fields["parameters"]
     for place, level in enumerate(fields["parameters"]["levels"]):
-        squares += 1 / mpf(level["sigma"]) ** 2
-        if place == 0 or fields["algorithm"] != "dpne":
+        squares += max(mpf(1), sum(map(mpf, level.get("shares", [1])))) / mpf(level["sigma"]) ** 2
+        if place == 0 or not known:
             found = max(crossing_alone(level), *_crossing_at_once(level, level["max_items"]))
             if exceeds(found, level["delta_new"]):
                 yield f"delta_new of level {place + 1}"

@@ -276,6 +276,8 @@ def test_the_command(tmp_path: Path) -> None:
         "i",
         "--delta",
         "1e-6",
+        "--algorithm",
+        "focused-gaussian",
         "--ledger",
         path,
         "-q",

@@ -12,9 +12,9 @@ import pytest
 from dpsu.randomness.stream import Stream
 from dpsu.sources import pairs as read
 from dpsu.sources.advice import COUNTS_UP, FREE_TEXT, ONE_ROW_EACH, TIME, plain_name
-from dpsu.sources.corpus import read_corpus, text_rule
+from dpsu.sources.corpus import text_rule
 from dpsu.sources.pairs import read_sets
-from dpsu.sources.text import read_text
+from dpsu.sources.text import read_corpus, read_text
 
 STREAM = Stream(bytes(32), seeded=True)
 ROWS = 3000

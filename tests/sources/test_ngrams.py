@@ -5,8 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpsu.randomness.stream import Stream
-from dpsu.sources.corpus import read_corpus, text_rule
+from dpsu.sources.corpus import text_rule
 from dpsu.sources.ngrams import longer, ngram_sets, spell, unigrams
+from dpsu.sources.text import read_corpus
 
 
 def stream(n: int) -> Stream:

@@ -1,6 +1,6 @@
 """Auto: popular items first, then a noisy histogram of set sizes, then the algorithm that a public rule chooses.
 
-The first two steps take one percent of epsilon each. The rest of the budget goes to the chosen algorithm, on what is left of
+The first two steps take 1.2 percent of epsilon. The rest of the budget goes to the chosen algorithm, on what is left of
 the sets. Proof: docs/auto.md; the rule: docs/auto-study.md.
 """
 
@@ -30,8 +30,8 @@ from dpsu.privacy.laplace import ReleaseCurve
 from dpsu.randomness.noise import geometric, keep
 from dpsu.randomness.stream import Stream
 
-STEP = 0.01
-"""The share of epsilon of each of the first two steps."""
+EPSILON_POPULAR, EPSILON_SIZES = 0.004, 0.008
+"""Shares of epsilon: of popular items, and of the histogram of sizes."""
 
 DELTA_POPULAR, DELTA_L1, DELTA_NEW = 0.02, 0.93, 0.39
 """Shares of delta: of popular items, of the ℓ1 branch, and of new items in the Gaussian branch."""
@@ -58,16 +58,21 @@ class Sizing:
     def of(cls, request: Request) -> "Sizing":
         """Both branches calibrated to what the steps leave."""
         epsilon, delta = request.epsilon, request.delta
-        step = STEP * epsilon
+        steps = EPSILON_POPULAR * epsilon, EPSILON_SIZES * epsilon
         delta_popular, delta_l1, delta_new = (part * delta for part in (DELTA_POPULAR, DELTA_L1, DELTA_NEW))
-        mu = mu_of_branch(epsilon, delta, delta_new, delta_l1, (step, step), delta_popular)
-        rest = (epsilon - 2 * step) * (1 - 2.0**-40)
-        return cls(step, delta_popular, step, Budget(mu, delta_new), rest, delta_l1)
+        mu = mu_of_branch(epsilon, delta, delta_new, delta_l1, steps, delta_popular)
+        rest = (epsilon - sum(steps)) * (1 - 2.0**-40)
+        return cls(steps[0], delta_popular, steps[1], Budget(mu, delta_new), rest, delta_l1)
 
     @property
     def curve(self) -> ReleaseCurve:
         """The release curve of popular items."""
         return ReleaseCurve(self.epsilon_popular, self.delta_popular)
+
+    @property
+    def middle(self) -> float:
+        """The midpoint of the release curve of the ℓ1 branch."""
+        return ReleaseCurve(self.epsilon_l1, self.delta_l1).midpoint
 
 
 @dataclass(frozen=True)
@@ -92,31 +97,47 @@ class AutoMechanism(Mechanism):
         if self.sizing is None:
             ((_, mechanism),) = self.branches.items()
             return mechanism.select(engine, sets, stream), {}
-        rows = engine.bound(sets, LONGEST, stream, round=ROUND)
-        items = engine.weigh(rows, engine.items(sets), even_rule(LONGEST, norm=1))
-        items = engine.update(items, partial(_popular, curve=self.sizing.curve, stream=stream))
-        popular = int(engine.collect(items, _number).sum())
-        left = engine.restrict(sets, items)
-        noise = partial(noisy_sizes, epsilon=self.sizing.epsilon_sizes, stream=stream)
-        users = [int(count) for count in engine.tally(left, rule.BINS, noise)]
+        left, users, popular = self.sized(engine, sets, stream)
         items = self.branches[self.choice(users, popular)].select(engine, left, stream)
         return engine.update(items, _with_popular), self.told(users, popular)
+
+    def sized(self, engine: Engine, sets: Any, stream: Stream) -> tuple[Any, list[int], int]:
+        """The sets without popular items, the noisy histogram of their sizes, and the number of popular items."""
+        assert self.sizing is not None
+        left, popular = self._without_popular(engine, sets, stream)
+        noise = partial(noisy_sizes, epsilon=self.sizing.epsilon_sizes, stream=stream)
+        return left, [int(count) for count in engine.tally(left, rule.BINS, noise)], popular
+
+    def settled(self, engine: Engine, sample: Any, stream: Stream, factor: float) -> Mechanism:
+        """The branch for data with `factor` times as many users as this sample, without noise: for simulations only."""
+        if self.sizing is None:
+            return self
+        left, popular = self._without_popular(engine, sample, stream, factor)
+        users = engine.tally(left, rule.BINS, lambda counts: counts)
+        return self.branches[self.choice([round(factor * int(count)) for count in users], popular)]
+
+    def _without_popular(
+        self, engine: Engine, sets: Any, stream: Stream, factor: float = 1.0
+    ) -> tuple[Any, int]:
+        """The sets without popular items, and the number of these; every user stands for `factor` users."""
+        assert self.sizing is not None
+        rows = engine.bound(sets, LONGEST, stream, round=ROUND)
+        items = engine.weigh(rows, engine.items(sets), even_rule(LONGEST, norm=1))
+        toss = partial(_popular, curve=self.sizing.curve, stream=stream, unit=factor / ONE)
+        items = engine.update(items, toss)
+        return engine.restrict(sets, items), int(engine.collect(items, _number).sum())
 
     def choice(self, users: list[int], popular: int) -> tuple[str, int]:
         """The branch for this noisy histogram and number of popular items."""
         assert self.sizing is not None
         scale = 1 / self.sizing.epsilon_sizes
-        name, cut = rule.choose(users, popular, scale, self.request.epsilon, self.parts)
+        name, cut = rule.choose(users, popular, scale, self.sizing.middle, self.parts)
         return name, cut if self.request.free else self.request.max_items
 
     def chance(self, holders: NDArray[np.int64], set_size: int) -> Floats:
         """That of the branch for users who all have sets of this size."""
-        epsilon, hint = self.request.epsilon, self.typical_items
-        name = (
-            rule.by_size(hint, epsilon, self.parts)
-            if hint
-            else rule.choose_by_set_size(set_size, epsilon, self.parts)
-        )
+        middle = self.sizing.middle if self.sizing else _middle(self.request)
+        name = rule.by_size(self.typical_items or set_size, middle, self.parts)
         own = [branch for (found, _), branch in self.branches.items() if found == name]
         cuts = [branch for branch in own if branch.request.max_items >= set_size] or own[-1:]
         return cuts[0].chance(holders, set_size)
@@ -184,8 +205,8 @@ def noisy_sizes(users: NDArray[np.int64], epsilon: float, stream: Stream) -> NDA
     return np.asarray(users + np.array(noise, np.int64), np.int64)
 
 
-def _popular(columns: Columns, curve: ReleaseCurve, stream: Stream) -> Columns:
-    toss = partial(keep, stream=stream, curve=curve, unit=1 / ONE, round=ROUND)
+def _popular(columns: Columns, curve: ReleaseCurve, stream: Stream, unit: float) -> Columns:
+    toss = partial(keep, stream=stream, curve=curve, unit=unit, round=ROUND)
     popular = drawn(toss, columns, columns["held"])
     return {"popular": popular, "open": ~popular}
 
@@ -203,10 +224,10 @@ def _with_popular(columns: Columns) -> Columns:
 class Auto(Algorithm):
     """Chooses the algorithm and max_items by itself: from private sizes of the sets, or from a public hint.
 
-    One percent of epsilon finds very popular items, one percent makes a noisy histogram of the sizes of what is left, and
-    a public rule chooses Ordered Laplace, policy-laplace or Focused Gaussian for the rest. `typical_items` is a typical
-    number of items per user that you know without looking at the data: it replaces both steps at no cost. `parts`
-    is that of policies; None leaves it to the engine.
+    0.4 percent of epsilon finds very popular items, 0.8 percent makes a noisy histogram of the sizes of what is left, and a
+    public rule chooses Ordered Laplace, policy-laplace or Focused Gaussian for the rest. `typical_items` is a typical
+    number of items per user that you know without looking at the data: it replaces both steps at no cost. `parts` is that of
+    policies; None leaves it to the engine.
 
     >>> import dpsu
     >>> visits = {n: [f"code {n % 5}"] for n in range(1000)}
@@ -233,8 +254,10 @@ class Auto(Algorithm):
                 "auto has the exact calibration only; name an algorithm for calibration='paper'."
             )
         parts = self.parts or 1
+        if request.free:
+            request = replace(request, max_items=rule.MAX_ITEMS)
         if self.typical_items is not None:
-            name, cut = rule.choose_by_hint(self.typical_items, request.epsilon, parts)
+            name, cut = rule.choose_by_hint(self.typical_items, _middle(request), parts)
             cut = cut if request.free else request.max_items
             own = replace(request, max_items=cut)
             found = FocusedGaussian() if name == rule.FOCUSED else _l1(name, parts)
@@ -251,6 +274,11 @@ class Auto(Algorithm):
         for name in (rule.ORDERED, rule.POLICY):
             branches[name, request.max_items] = _l1(name, parts).calibrate(l1)
         return AutoMechanism(request, None, parts, sizing, branches)
+
+
+def _middle(request: Request) -> float:
+    """The midpoint of the release curve at the whole budget."""
+    return ReleaseCurve(request.epsilon, request.delta).midpoint
 
 
 def _l1(name: str, parts: int) -> Algorithm:

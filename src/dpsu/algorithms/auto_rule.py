@@ -1,10 +1,10 @@
 """The public rule of `auto`: which algorithm and which max_items, from a noisy histogram of set sizes or a hint.
 
-The rule was fixed on synthetic data (docs/auto-study.md). The verifier has its own copy; a change here needs a new VERSION.
+The rule was fitted on synthetic data (docs/auto-study.md). The verifier has its own copy; a change here needs a new VERSION.
+`middle` is the midpoint of the release curve of the ℓ1 family, in budgets: about as many users an item needs at least.
 """
 
 import math
-from bisect import bisect_right
 from collections.abc import Sequence
 
 VERSION = "auto/1"
@@ -17,67 +17,74 @@ MIDDLES = (1.0, 2.0, 3.0, 4.5, 7.0, 12.0, 23.0, 55.0, 170.0, 550.0, 2000.0)
 
 FOCUSED, ORDERED, POLICY = "focused-gaussian", "ordered-laplace", "policy-laplace"
 
-MAX_ITEMS = 300
-"""The largest max_items of the rule, and that of a histogram that is too noisy to tell."""
+CANDIDATES = (3, 10, 30, 100, 300, 1000)
+"""The values of max_items for Focused Gaussian."""
 
-CANDIDATES = (10, 30, 100, 300)
+MAX_ITEMS = CANDIDATES[-1]
+"""The max_items of the ℓ1 family, whose noise does not depend on it."""
 
-CLEAR = 4.0
+UNKNOWN = CANDIDATES[-1]
+"""The max_items of Focused Gaussian if the histogram is too noisy to tell: few users only share many items if their sets are
+large."""
+
+CLEAR = 5.0
 """How many standard deviations of its noise the number of all users must exceed."""
 
-SEEN = 6.0
+SEEN = 3.5
 """How many noise scales a bin must exceed to count."""
+
+LARGE = 55.0
+"""Larger sizes count as this in the mean, so that a bin of noise moves it little."""
 
 COVERED = 0.98
 """The share of the users whose sets the cut should leave whole."""
 
-CONSTANT, MEAN, POPULAR, POPULAR_SQUARED, POPULAR_HARMONIC = 0.394, -0.42, 0.105, -0.0234, 0.0574
-"""Coefficients of the score: the logarithm of what the ℓ1 family releases, divided by what Focused Gaussian releases."""
+CONSTANT, MEAN, POPULAR, USERS, MIDDLE = 0.733, -0.226, 0.068, -0.049, 0.028
+"""Coefficients of the score: near 0 it is about the logarithm of what the ℓ1 family releases, divided by what Focused
+Gaussian releases."""
+
+MOST_USERS = 10**6
+"""More users than in any shape of the study count as this in the score."""
 
 IN_PARTS = -0.18
 """What parts add to the score: they cost the ℓ1 family a sixth of its items."""
 
+FEW, FEW_IN_PARTS, MANY = 2.5, 1.5, 8.0
+"""Below the first mean size the ℓ1 family released more in all shapes of the study, above the last it hardly ever did."""
+
 TURN, TURN_IN_PARTS = 4.2, 2.2
 """The typical size up to which a hint chooses the ℓ1 family."""
 
-FEW, LARGE_EPSILON = 2.5, 6.0
-"""Below this mean size and from this epsilon on, raising all items evenly releases more than filling them in order."""
+EVEN_FROM, EVEN_TO = 2.15, 2.48
+"""With a midpoint between these and a mean size below FEW, raising all items of a user evenly releases more than filling
+them in order: two whole budgets are too little then, and five half ones are enough."""
 
 
-def by_size(typical: float, epsilon: float, parts: int) -> str:
+def by_size(typical: float, middle: float, parts: int) -> str:
     """The algorithm for users of this typical number of items."""
-    return FOCUSED if typical > (TURN if parts == 1 else TURN_IN_PARTS) else within_l1(typical, epsilon)
+    return FOCUSED if typical > (TURN if parts == 1 else TURN_IN_PARTS) else within_l1(typical, middle)
 
 
-def within_l1(typical: float, epsilon: float) -> str:
+def within_l1(typical: float, middle: float) -> str:
     """The better of the ℓ1 family."""
-    return POLICY if typical < FEW and epsilon >= LARGE_EPSILON else ORDERED
+    return POLICY if typical < FEW and EVEN_FROM <= middle <= EVEN_TO else ORDERED
 
 
-def score(clear: Sequence[int], popular: int, parts: int) -> float:
-    """The expected logarithm of the ratio of the ℓ1 family to Focused Gaussian.
-
-    Sizes count by their mean and, with many popular items, by their harmonic mean.
-    """
-    known = math.log1p(popular)
+def score(clear: Sequence[int], popular: int, middle: float, parts: int) -> float:
+    """Above 0 the ℓ1 family is expected to release more than Focused Gaussian."""
     total = (
         CONSTANT
         + MEAN * math.log(mean_size(clear))
-        + POPULAR * known
-        + POPULAR_SQUARED * known**2
-        + POPULAR_HARMONIC * known * math.log(harmonic_size(clear))
+        + POPULAR * math.log1p(popular)
+        + USERS * math.log(min(sum(clear), MOST_USERS))
+        + MIDDLE * math.log(middle)
     )
     return total if parts == 1 else total + IN_PARTS
 
 
 def mean_size(clear: Sequence[int]) -> float:
-    """The mean of the sizes."""
-    return sum(count * size for count, size in zip(clear, MIDDLES, strict=True)) / sum(clear)
-
-
-def harmonic_size(clear: Sequence[int]) -> float:
-    """The harmonic mean of the sizes."""
-    return sum(clear) / sum(count / size for count, size in zip(clear, MIDDLES, strict=True))
+    """The mean of the sizes, with large ones cut."""
+    return sum(count * min(size, LARGE) for count, size in zip(clear, MIDDLES, strict=True)) / sum(clear)
 
 
 def seen(users: Sequence[int], scale: float) -> list[int]:
@@ -94,28 +101,23 @@ def cut_of(clear: Sequence[int]) -> int:
         within = sum(count for count, end in zip(clear, ends, strict=False) if end <= candidate)
         if within >= COVERED * sum(clear):
             return candidate
-    return MAX_ITEMS
+    return CANDIDATES[-1]
 
 
-def choose(users: Sequence[int], popular: int, scale: float, epsilon: float, parts: int) -> tuple[str, int]:
+def choose(users: Sequence[int], popular: int, scale: float, middle: float, parts: int) -> tuple[str, int]:
     """The algorithm and max_items for this noisy histogram and this number of popular items."""
     clear = seen(users, scale)
     if not clear:
-        return FOCUSED, MAX_ITEMS
-    if score(clear, popular, parts) < 0:
-        return FOCUSED, cut_of(clear)
-    return within_l1(mean_size(clear), epsilon), MAX_ITEMS
+        return FOCUSED, UNKNOWN
+    mean, few = mean_size(clear), FEW if parts == 1 else FEW_IN_PARTS
+    if mean < few or (mean <= MANY and score(clear, popular, middle, parts) >= 0):
+        return within_l1(mean, middle), MAX_ITEMS
+    return FOCUSED, cut_of(clear)
 
 
-def choose_by_set_size(size: int, epsilon: float, parts: int) -> str:
-    """The algorithm for many users who all have this number of items, of which none is popular."""
-    place = bisect_right(BINS, size) - 1
-    return choose([int(bin == place) for bin in range(len(BINS))], 0, 0.0, epsilon, parts)[0]
-
-
-def choose_by_hint(typical: float, epsilon: float, parts: int) -> tuple[str, int]:
+def choose_by_hint(typical: float, middle: float, parts: int) -> tuple[str, int]:
     """The same for a typical number of items that the caller knows: room for users with ten times as many."""
-    algorithm = by_size(typical, epsilon, parts)
+    algorithm = by_size(typical, middle, parts)
     if algorithm != FOCUSED:
         return algorithm, MAX_ITEMS
     return algorithm, next((size for size in CANDIDATES if size >= 10 * typical), MAX_ITEMS)

@@ -25,7 +25,7 @@ from dpsu.algorithms.focused import (
 from dpsu.algorithms.mechanism import Floats, Mechanism, drawn, threshold_in_cells
 from dpsu.algorithms.ranges import FALSE_SHARE
 from dpsu.algorithms.request import Request
-from dpsu.engines.contract import Columns, Engine
+from dpsu.engines.contract import Columns, Engine, Step
 from dpsu.errors import InvalidArgument
 from dpsu.kernels.units import ONE
 from dpsu.privacy import false_share as limits
@@ -82,24 +82,41 @@ class WithCandidates(Algorithm):
         if self.discover:
             base = focus.calibrate(request)
         else:
-            sigma = gaussian.noise_scale(request.epsilon, request.delta)
-            base = FocusedMechanism(request, focus, _without_new_items(request, focus, sigma), 0.0)
-        eta = limits.early_chance(self.false_share, self.listed.count)
-        shares, scales = np.array(base.boundary.shares), np.array(base.boundary.scales)
-        noise = np.sqrt(np.cumsum(scales**2)) * (1 + ROUNDING)
-        deal = shares**focus.delta_growth
-        deal = deal / deal.sum() * (1 - ROUNDING)
-        early = limits.early_limits(eta, deal, noise)
-        return CandidatesMechanism(
-            request,
-            base,
-            self.listed,
-            self.false_share,
-            self.discover,
-            eta,
-            tuple(map(float, early)),
-            float(noise[-1]),
-        )
+            base = without_discovery(request, focus, gaussian.noise_scale(request.epsilon, request.delta))
+        return calibrated(base, self.listed, self.false_share, self.discover)
+
+
+def calibrated(
+    base: FocusedMechanism,
+    listed: CandidateList,
+    false_share: float,
+    discover: bool,
+    expected: float = EXPECTED,
+    reach: float | None = None,
+) -> "CandidatesMechanism":
+    """The mechanism with this noise, and with the early limits of listed items.
+
+    `expected` is the share of the list that the focus expects to come out, `reach` the largest tail that the cut looks
+    at; both are public. Without a reach it looks at all tails of at most false_share, the largest cut.
+    """
+    eta = limits.early_chance(false_share, listed.count)
+    shares, scales = np.array(base.boundary.shares), np.array(base.boundary.scales)
+    noise = np.sqrt(np.cumsum(scales**2)) * (1 + ROUNDING)
+    deal = shares**base.focus.delta_growth
+    deal = deal / deal.sum() * (1 - ROUNDING)
+    early = tuple(map(float, limits.early_limits(eta, deal, noise)))
+    return CandidatesMechanism(
+        base.request,
+        base,
+        listed,
+        false_share,
+        discover,
+        eta,
+        early,
+        float(noise[-1]),
+        expected,
+        false_share if reach is None else reach,
+    )
 
 
 def with_candidates(
@@ -133,6 +150,7 @@ class CandidatesMechanism(Mechanism):
     """The calibrated mechanism: `base` is that of items outside the list, with the noise and the shares of all items.
 
     `early` are the limits of listed items before the last round is over, `noise` the scale of all noise of an item.
+    `expected` and `reach` are those of `calibrated`.
     """
 
     request: Request
@@ -143,6 +161,8 @@ class CandidatesMechanism(Mechanism):
     eta: float
     early: tuple[float, ...]
     noise: float
+    expected: float
+    reach: float
 
     def admit(self, engine: Engine, sets: Any, stream: Stream) -> Any:
         """The sets with the listed items in the union, held or not, but for unheld items that noise alone keeps out."""
@@ -160,15 +180,28 @@ class CandidatesMechanism(Mechanism):
 
     def select(self, engine: Engine, sets: Any, stream: Stream) -> Any:
         """The rounds, then one cut over the totals of all listed items."""
-        items = engine.update(engine.items(sets), partial(_begin, discover=self.discover))
+        items = self.after_rounds(engine, sets, stream)
+        return engine.update(items, self.decision(engine.collect(items, self.tails_within_reach)))
+
+    def after_rounds(self, engine: Engine, sets: Any, stream: Stream) -> Any:
+        """The items with their noisy totals after the last round, those that came out early marked as released."""
+        items = engine.update(engine.items(sets), partial(begin, discover=self.discover))
         rows = engine.bound(sets, self.request.max_items, stream, keep=None if self.discover else items)
         for r in range(self.base.focus.rounds):
             items = engine.weigh(rows, items, self.base.rule(r))
-            items = engine.update(items, partial(_round, mechanism=self, stream=stream, r=r))
+            items = engine.update(items, partial(one_round, mechanism=self, stream=stream, r=r))
             rows = engine.bound(rows, self.request.max_items, stream, keep=items)
-        found = engine.collect(items, partial(_tails, mechanism=self))
-        cut = limits.largest_tail(found, self.listed.count, self.false_share)
-        return engine.update(items, partial(_decide, mechanism=self, cut=cut))
+        return items
+
+    def tails_within_reach(self, columns: Columns) -> Floats:
+        """The tails of listed items that the cut looks at."""
+        found = self.tails(columns)[columns["listed"]]
+        return np.asarray(found[found <= self.reach], np.float64)
+
+    def decision(self, tails: Floats) -> Step:
+        """The cut for all tails within reach, as a step that releases what is within it."""
+        cut = limits.largest_tail(tails, self.listed.count, self.false_share)
+        return partial(_decide, mechanism=self, cut=min(cut, self.reach))
 
     def limits_in_cells(self, r: int) -> NDArray[np.int64]:
         """The last cells that are not released in round r: of items outside the list, and of listed items."""
@@ -193,7 +226,7 @@ class CandidatesMechanism(Mechanism):
 
     def aim(self, r: int) -> tuple[float, float]:
         """Where the focus of listed items is centred after round r, and its width."""
-        goal = limits.aim(self.false_share, EXPECTED) * self.base.boundary.sigma
+        goal = limits.aim(self.false_share, self.expected) * self.base.boundary.sigma
         return self.base.aim(r, goal)
 
     def tails(self, columns: Columns) -> Floats:
@@ -211,7 +244,7 @@ class CandidatesMechanism(Mechanism):
         """For listed items, if a tenth of the list comes out: by simulation of holders who share all their items."""
         from dpsu.algorithms.focused_chance import simulate
 
-        expected = float(gaussian.upper_quantile(self.false_share * EXPECTED)) * self.noise
+        expected = float(gaussian.upper_quantile(self.false_share * self.expected)) * self.noise
         limit = (*self.early[:-1], min(self.early[-1], expected))
         boundary = replace(self.base.boundary, thresholds=limit)
         return simulate(_Simulated(self.request, self.base.focus, boundary, 0.0, self), holders, set_size)
@@ -229,7 +262,7 @@ class CandidatesMechanism(Mechanism):
                 "discover": self.discover,
                 "early": self.eta,
                 "early_thresholds": list(self.early),
-                "expected": EXPECTED,
+                "expected": self.expected,
             },
         }
 
@@ -256,18 +289,19 @@ class _Simulated(FocusedMechanism):
         return self.listed.aim(r)
 
 
-def _without_new_items(request: Request, focus: FocusedGaussian, sigma: float) -> Boundary:
+def without_discovery(request: Request, focus: FocusedGaussian, sigma: float) -> FocusedMechanism:
     """Rounds without a boundary: no item is new, so nothing limits what a user gives to one."""
     shares, spent, scales = divided_shares(focus, sigma)
     caps = np.ones(request.max_items + 1)
     rounds = [tuple(map(float, each)) for each in (shares, spent, scales)]
-    return Boundary(sigma, rounds[0], rounds[1], rounds[2], (), caps, 0.0, 0.0)
+    boundary = Boundary(sigma, rounds[0], rounds[1], rounds[2], (), caps, 0.0, 0.0)
+    return FocusedMechanism(request, focus, boundary, 0.0)
 
 
 def _may_pass(digests: "Digests", mechanism: CandidatesMechanism, stream: Stream) -> NDArray[np.bool_]:
     """Whether noise alone could release each item: early, or with a tail that the cut could reach.
 
-    The noise of a round is that of `_round`, bounded from above by the first bits of its word. All other unheld items
+    The noise of a round is that of `one_round`, bounded from above by the first bits of its word. All other unheld items
     have tails above false_share, the largest cut, so nothing depends on them.
     """
     from dpsu.kernels.noise import raise_bounds
@@ -284,7 +318,8 @@ def _may_pass(digests: "Digests", mechanism: CandidatesMechanism, stream: Stream
     return found | (bounds > cut)
 
 
-def _begin(columns: Columns, discover: bool) -> Columns:
+def begin(columns: Columns, discover: bool) -> Columns:
+    """What items have before the first round."""
     size = len(columns["digest"])
     return {
         "noisy": np.zeros(size, np.int64),
@@ -294,7 +329,7 @@ def _begin(columns: Columns, discover: bool) -> Columns:
     }
 
 
-def _round(columns: Columns, mechanism: CandidatesMechanism, stream: Stream, r: int) -> Columns:
+def one_round(columns: Columns, mechanism: CandidatesMechanism, stream: Stream, r: int) -> Columns:
     """Fresh noise on every listed item and on every item that is held; the decision; the next priorities."""
     boundary, listed = mechanism.base.boundary, columns["listed"]
     among = listed if not mechanism.discover else columns["held"] | listed
@@ -312,12 +347,6 @@ def _round(columns: Columns, mechanism: CandidatesMechanism, stream: Stream, r: 
     priority *= counts & ~crossed
     opened = ~released if mechanism.discover else listed & ~released
     return {"noisy": noisy, "released": released, "priority": priority, "open": opened}
-
-
-def _tails(columns: Columns, mechanism: CandidatesMechanism) -> NDArray[np.float64]:
-    """The tails of listed items that could be within the cut."""
-    found = mechanism.tails(columns)[columns["listed"]]
-    return found[found <= mechanism.false_share]
 
 
 def _decide(columns: Columns, mechanism: CandidatesMechanism, cut: float) -> Columns:

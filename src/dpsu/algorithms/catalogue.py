@@ -28,7 +28,10 @@ CATALOGUE: dict[str, type[Algorithm]] = {
     for algorithm in family.ALGORITHMS
 }
 
-DEFAULT = "focused-gaussian"
+DEFAULT = "auto"
+
+NAMED_DEFAULT = "focused-gaussian"
+"""The default where `auto` cannot choose: with candidates, and among settings to tune."""
 
 
 def list_algorithms() -> "pl.DataFrame":
@@ -36,7 +39,7 @@ def list_algorithms() -> "pl.DataFrame":
 
     >>> import dpsu
     >>> dpsu.list_algorithms().filter("default")["name"].to_list()
-    ['focused-gaussian']
+    ['auto']
     """
     import polars as pl
 

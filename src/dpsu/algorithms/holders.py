@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from dpsu.algorithms.algorithm import Algorithm
+from dpsu.algorithms.auto import Auto
 from dpsu.algorithms.focused import FocusedGaussian
 from dpsu.algorithms.mechanism import Mechanism, fewest_users
 from dpsu.algorithms.ranges import MAX_ITEMS
@@ -38,23 +39,6 @@ def half_width(sigma: float) -> float:
     half = HALF_WIDTH * sigma
     digits = 2 - math.floor(math.log10(half))
     return round(math.ceil(half * 10.0**digits) / 10.0**digits, max(digits, 0))
-
-
-def default_cut(histogram: Sequence[float] | None = None) -> int:
-    """How many items of a user count in full, if the caller does not say.
-
-    `histogram` is the noisy histogram of residual set sizes: entry k is the number of users with k + 1 items. The cut covers
-    nine in ten users. Without one it is 5.
-    """
-    if histogram is None or math.fsum(max(0.0, users) for users in histogram) == 0:
-        return DEFAULT_CUT
-    positive = [max(0.0, users) for users in histogram]
-    covered, goal = 0.0, 0.9 * math.fsum(positive)
-    for size, users in enumerate(positive, 1):
-        covered += users
-        if covered >= goal:
-            return size
-    return len(positive)
 
 
 @dataclass(frozen=True)
@@ -97,12 +81,14 @@ class Counts:
 class CountingTerms:
     """All that is measured of a release, with its shares; `max_items` None means that of the release.
 
-    `notes` are for the curator; `advice` names the arguments that make counts less noisy.
+    `free` says that `auto` may replace max_items by one that fits the sizes that it finds. `notes` are for the curator;
+    `advice` names the arguments that make counts less noisy.
     """
 
     share: float = SHARE
     with_users: bool = False
     max_items: int | None = None
+    free: bool = False
     sums: Mapping[str, Bounds] = field(default_factory=dict)
     sums_share: float = SUMS_SHARE
     others: bool = False
@@ -151,7 +137,8 @@ def counting_terms(
     asked = counts if isinstance(counts, Counts) else Counts()
     return CountingTerms(
         share=asked.share,
-        max_items=asked.max_items or default_cut(),
+        max_items=asked.max_items or DEFAULT_CUT,
+        free=asked.max_items is None,
         sums=bounds,
         sums_share=asked.sums_share,
         others=others,
@@ -193,6 +180,22 @@ class Counting:
         alone = fewest_users(lambda users: float(mechanism.chance(np.array([users]), 1)[0]), 0.5)
         return replace(self, floor=alone or 0)
 
+    def settled(self, mechanism: Mechanism, fixed: Mapping[str, Any]) -> "Counting":
+        """These counts after the mechanism has selected: `fixed` are the parameters that its private steps fixed."""
+        return self.beside(mechanism)
+
+    def recut(self, max_items: int, told: Mapping[str, Any]) -> "Counting":
+        """The same budget and shares with another cut, of which the statement says what is `told`."""
+        terms = replace(self.terms, max_items=max_items, notes=())
+        made = count_beside(self.request, terms, self.budget.mu, [self.request.max_items])
+        apart = {name: value for name, value in self.stated.items() if name in ("epsilon", "delta")}
+        return replace(made, stated={**made.stated, **apart, **told})
+
+    @property
+    def depends(self) -> str:
+        """What the errors depend on that is not known before the run, for plans."""
+        return ""
+
     @property
     def with_users(self) -> bool:
         """Whether the users are counted, too."""
@@ -215,22 +218,35 @@ def share_with_counts(
 ) -> tuple[Mechanism, Counting]:
     """The algorithm and counts of what it releases, which together keep the request's promise.
 
-    Counts take their share of the squared mu beside Focused Gaussian, and of epsilon and delta beside all others.
+    Counts take their share of the squared mu beside Focused Gaussian, and of epsilon and delta beside all others; beside
+    `auto`, each branch does as it would by itself.
     """
-    share = terms.whole_share
+    if isinstance(algorithm, Auto):
+        from dpsu.algorithms.branch_counts import share_in_branches
+
+        return share_in_branches(algorithm.calibrate(request), terms)
     if algorithm == FocusedGaussian():
-        whole = whole_budget(request)
-        for_items, for_counts = whole.split([1 - share, share])
-        mechanism: Mechanism = focused_within(request, Budget(for_items.mu, whole.delta_new))
-        mu, taken = for_counts.mu, {}
-    else:
-        taken = {"epsilon": share * request.epsilon, "delta": share * request.delta}
-        epsilon, delta = request.epsilon - taken["epsilon"], request.delta - taken["delta"]
-        left = replace(request, epsilon=math.nextafter(epsilon, 0), delta=math.nextafter(delta, 0))
-        mechanism = algorithm.calibrate(left)
-        mu = gaussian.mu_for(**taken)
-    counting = count_beside(request, terms, mu, [request.max_items])
-    return mechanism, replace(counting, stated={**counting.stated, **taken})
+        return share_mu(request, request.max_items, whole_budget(request), terms)
+    return share_apart(algorithm, request, terms)
+
+
+def share_mu(
+    request: Request, max_items: int, whole: Budget, terms: CountingTerms
+) -> tuple[Mechanism, Counting]:
+    """Focused Gaussian with this max_items, and counts that share the squared mu of a budget with it."""
+    items, counts = whole.split([1 - terms.whole_share, terms.whole_share])
+    mechanism = focused_within(replace(request, max_items=max_items), Budget(items.mu, whole.delta_new))
+    return mechanism, count_beside(request, terms, counts.mu, [request.max_items])
+
+
+def share_apart(algorithm: Algorithm, request: Request, terms: CountingTerms) -> tuple[Mechanism, Counting]:
+    """The algorithm and counts with an epsilon and a delta of their own."""
+    share = terms.whole_share
+    taken = {"epsilon": share * request.epsilon, "delta": share * request.delta}
+    epsilon, delta = request.epsilon - taken["epsilon"], request.delta - taken["delta"]
+    left = replace(request, epsilon=math.nextafter(epsilon, 0), delta=math.nextafter(delta, 0))
+    counting = count_beside(request, terms, gaussian.mu_for(**taken), [request.max_items])
+    return algorithm.calibrate(left), replace(counting, stated={**counting.stated, **taken})
 
 
 def count_beside(request: Request, terms: CountingTerms, mu: float, bounds: Sequence[int]) -> Counting:

@@ -140,13 +140,15 @@ class SingleJob(Job):
         mechanism = self._mechanism.fitted(engine, sets, stream)
         items, fixed = mechanism.selected(engine, lists.leave_out(engine, sets, stream), stream)
         tell("decoding")
-        counting = self._counting and self._counting.beside(mechanism)
+        counting = self._counting and self._counting.settled(mechanism, fixed)
         found = lists.names(engine, sets, items, counting, stream)
         users = (
             noisy_users(sets.n_users, sigma=counting.sigma, stream=stream)
             if counting is not None and counting.with_users
             else None
         )
+        if fixed and counting is not None:
+            fixed = {**fixed, "counts": counting.stated}
         fields = {"parameters": {**self.promise.parameters, **fixed}} if fixed else {}
         return Chosen(found.names, fields, users, found.others, found.notes)
 

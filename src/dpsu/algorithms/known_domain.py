@@ -44,7 +44,7 @@ class KnownDomain:
     def absent(self, domain: int, stream: Stream) -> list[int]:
         """The members of `range(domain)` that are released although nobody holds them, each by its own exact coin."""
         last_out = threshold_in_cells(self.threshold, self.sigma / CELLS_PER_SIGMA)
-        return hits(domain, Fraction(2 * last_out + 1, 2 * CELLS_PER_SIGMA), stream)
+        return hits(domain, NormalTail(Fraction(2 * last_out + 1, 2 * CELLS_PER_SIGMA)), stream)
 
 
 def known_domain(sigma: float, before: int, domain: int, max_items: int) -> KnownDomain:
@@ -53,8 +53,15 @@ def known_domain(sigma: float, before: int, domain: int, max_items: int) -> Know
     return KnownDomain(sigma, sigma * float(upper_quantile(chance)), max_items)
 
 
-def hits(domain: int, z: Fraction, stream: Stream) -> list[int]:
-    """The members of `range(domain)` that independent coins choose, each with the chance P(N(0, 1) >= z).
+@dataclass(frozen=True)
+class NormalTail:
+    """The chance P(N(0, 1) >= z)."""
+
+    z: Fraction
+
+
+def hits(domain: int, chance: Fraction | NormalTail, stream: Stream) -> list[int]:
+    """The members of `range(domain)` that independent coins choose, each with this chance.
 
     One draw per member chosen: the gaps between them are geometric.
     """
@@ -62,7 +69,15 @@ def hits(domain: int, z: Fraction, stream: Stream) -> list[int]:
 
     context = mpmath.MPContext()
     context.prec = BITS
-    miss = context.log1p(-context.ncdf(-context.mpf(z.numerator) / z.denominator))
+    if isinstance(chance, NormalTail):
+        p = context.ncdf(-context.mpf(chance.z.numerator) / chance.z.denominator)
+    else:
+        p = context.mpf(chance.numerator) / chance.denominator
+    if p == 0:
+        return []
+    if p == 1:
+        return [*range(domain)]
+    miss = context.log1p(-p)
     chosen: list[int] = []
     place = -1
     for draw in count():

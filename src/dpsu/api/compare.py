@@ -11,9 +11,9 @@ import polars as pl
 from dpsu.algorithms.algorithm import Algorithm
 from dpsu.algorithms.candidate_list import add_candidates
 from dpsu.algorithms.candidates import WithCandidates
-from dpsu.algorithms.catalogue import CATALOGUE, DEFAULT, find_private
+from dpsu.algorithms.catalogue import CATALOGUE, NAMED_DEFAULT, find_private
 from dpsu.algorithms.mechanism import Mechanism
-from dpsu.algorithms.request import DEFAULT_MAX_ITEMS, Calibration, Request
+from dpsu.algorithms.request import Calibration, MaxItems, Request
 from dpsu.engines.choose import engine_for
 from dpsu.engines.contract import Engine, Rule
 from dpsu.errors import InvalidArgument, NotPrivate
@@ -58,7 +58,7 @@ def compare(
     user_per: UserPer | None = None,
     algorithms: Sequence[str | Algorithm] | None = None,
     runs: int = 3,
-    max_items: int | Sequence[int] = DEFAULT_MAX_ITEMS,
+    max_items: MaxItems | Sequence[MaxItems] = "auto",
     calibration: Calibration = "exact",
     drop_nulls: bool = False,
     format: str | None = None,
@@ -119,11 +119,15 @@ def compare(
     epsilons, limits = _values("epsilon", epsilon), _values("max_items", max_items)
     mechanisms = [
         (request, algorithm, algorithm.calibrate(request))
-        for request in (Request(each, delta, limit, calibration) for each in epsilons for limit in limits)
-        for algorithm in _chosen(algorithms, unsafe, request.max_items)
+        for request in (
+            Request.asked(each, delta, limit, calibration) for each in epsilons for limit in limits
+        )
+        for algorithm in _chosen(algorithms, unsafe, request)
     ]
     if candidates is not None or false_share is not None or discover is not True:
-        listed, _ = add_candidates(find_private(DEFAULT), candidates, false_share, discover, described.text)
+        listed, _ = add_candidates(
+            find_private(NAMED_DEFAULT), candidates, false_share, discover, described.text
+        )
         requests = {request: None for request, *_ in mechanisms}
         mechanisms += [(request, listed, listed.calibrate(request)) for request in requests]
     with engine_for(source, "local") as engine, telling(progress) as tell:
@@ -167,10 +171,12 @@ def _values(name: str, value: Any) -> list[Any]:
     return values
 
 
-def _chosen(algorithms: Sequence[str | Algorithm] | None, unsafe: bool, max_items: int) -> list[Algorithm]:
+def _chosen(algorithms: Sequence[str | Algorithm] | None, unsafe: bool, request: Request) -> list[Algorithm]:
     if algorithms is None:
         private = [name for name, kind in CATALOGUE.items() if kind.private]
-        algorithms = [name for name in private if name != "optimal-single" or max_items == 1]
+        left_out = {"optimal-single"} if request.max_items != 1 else set()
+        left_out |= {"auto"} if request.calibration != "exact" else set()
+        algorithms = [name for name in private if name not in left_out]
     if isinstance(algorithms, str) or not algorithms:
         raise InvalidArgument("algorithms must be a list of names, such as ['weighted-gaussian', 'dp-sips'].")
     return [find_private(name, unsafe) for name in algorithms]

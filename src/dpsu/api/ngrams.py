@@ -36,6 +36,7 @@ def ngrams(
     max_items: int | Sequence[int] = DEFAULT_MAX_ITEMS,
     level_shares: Sequence[float] | None = None,
     method: Method = "focused-gaussian",
+    false_share: float | None = None,
     tokenizer: Tokenizer = "words",
     user_per: UserPer | None = None,
     drop_nulls: bool = False,
@@ -57,8 +58,10 @@ def ngrams(
 
     An n-gram can be released only if its first and its last n-1 words are. At most `max_items` n-grams of a user count
     in a level; a list has one number per level. `level_shares` divides the budget between levels; the default is evenly.
-    With the method "dpne" the levels above the first also release some n-grams that nobody wrote, made of released parts;
-    "focused-gaussian" does not. The source and the other arguments are those of `release`.
+    "focused-gaussian" releases only what somebody wrote, unless `false_share` is given: then the n-grams that are made of
+    released parts are candidates, and more of them come out. On average at most `false_share` of the released n-grams of
+    several words are ones that nobody wrote. The method "dpne" releases some of those, too, without a limit on their share.
+    The source and the other arguments are those of `release`.
 
     >>> import dpsu
     >>> texts = {f"user {n}": ["good morning to all of you"] for n in range(1000)}
@@ -67,7 +70,7 @@ def ngrams(
     """
     counting = counting_terms(counts)
     levels, counting_of_all = plan_levels(
-        Request(epsilon, delta), longest, max_items, level_shares, method, counting
+        Request(epsilon, delta), longest, max_items, level_shares, method, counting, false_share
     )
     described = Source.of(
         source,
@@ -85,5 +88,5 @@ def ngrams(
     )
     assert described.text is not None
     lists = read_lists(public_items, exclude, described.text)
-    job = LevelsJob(levels, described.text.name, counting_of_all)
+    job = LevelsJob(levels, described.text.name, counting_of_all, false_share)
     return run(job, described, engine_for(source), Terms(ledger, lists, title, note, check_user, progress))

@@ -68,6 +68,12 @@ class Plan:
         """Noise scale, threshold, cutoff and the algorithm's other constants, in units of one user's budget."""
         return self.mechanism.parameters()
 
+    @property
+    def max_items(self) -> MaxItems:
+        """The number of items of one user that count at most; "auto" if `auto` chooses it."""
+        request = self.mechanism.request
+        return "auto" if request.free and self.algorithm == DEFAULT else request.max_items
+
     def chance(self, users: int | Sequence[int], set_size: int = 1, *, listed: bool = False) -> Any:
         """The worst case: the chance of an item if all of `users` hold it, and the same `set_size` items in total.
 
@@ -119,7 +125,7 @@ class Plan:
             "algorithm": self.algorithm,
             "epsilon": request.epsilon,
             "delta": request.delta,
-            "max_items": request.max_items,
+            "max_items": self.max_items,
             "calibration": request.calibration,
             "parameters": self.parameters,
             **({"counts": self.counting.beside(self.mechanism).errors()} if self.counting else {}),
@@ -221,7 +227,7 @@ def plan(
 
     >>> import dpsu
     >>> dpsu.plan(epsilon=1, delta=1e-6, max_items=10).users_needed(chance=0.5, set_size=1)
-    25
+    14
     >>> shape = dpsu.Shape(users=2000, items_per_user=2)
     >>> outlook = dpsu.plan(epsilon=1, delta=1e-6, algorithm="ordered-laplace", shape=shape).outlook
     >>> outlook.low <= outlook.items <= outlook.high
@@ -243,7 +249,7 @@ def plan(
     warn_of_weak_privacy(request.epsilon, request.delta, stacklevel=3)
     counting = counting_terms(counts, sums, others)
     job = SingleJob(chosen, request, counting)
-    made = Plan(chosen.name, job.mechanism(), job.counting)
+    made = Plan(job.promise.algorithm, job.mechanism(), job.counting)
     if shape is None and like is None:
         return made
 
@@ -276,7 +282,9 @@ def _with_limits(
     found = {}
     for limit in LIMITS:
         try:
-            found[limit] = SingleJob(algorithm, replace(request, max_items=limit), counting).mechanism()
+            found[limit] = SingleJob(
+                algorithm, replace(request, max_items=limit, free=False), counting
+            ).mechanism()
         except DpsuError:  # optimal-single takes 1 only
             continue
     return found

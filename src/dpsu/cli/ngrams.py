@@ -33,6 +33,12 @@ def ngrams(
     method: Annotated[
         MethodName, typer.Option(help="How levels decide; dpne also releases some n-grams that nobody wrote.")
     ] = MethodName.focused,
+    false_share: Annotated[
+        float | None,
+        typer.Option(
+            help="Release more n-grams, of which on average at most this share are ones that nobody wrote."
+        ),
+    ] = None,
     max_items: MaxItems = 300,
 ) -> None:
     """Release words and n-grams in levels. An n-gram can be released only if its parts are.
@@ -49,6 +55,7 @@ def ngrams(
             longest=longest,
             level_shares=_shares(level_shares),
             method=method.value,
+            false_share=false_share,
             max_items=max_items,
             progress=progress,
         )

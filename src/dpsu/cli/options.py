@@ -52,7 +52,9 @@ CalibrationOption = Annotated[
 MaxItems = Annotated[int, typer.Option(help="Number of items of one user that count at most.")]
 MaxItemsOrAuto = Annotated[
     str,
-    typer.Option(help="Number of items of one user that count at most; auto: chosen by the algorithm auto."),
+    typer.Option(
+        help="Number of items of one user that count at most; auto: chosen by the algorithm auto, else 300."
+    ),
 ]
 StatementPath = Annotated[Path, typer.Argument(help="The statement of a release, a JSON file.")]
 Unsafe = Annotated[
@@ -201,7 +203,7 @@ class AlgorithmOptions:
 
     algorithm: Annotated[
         str | None,
-        typer.Option(help="Name of the algorithm, see `dpsu algorithms`; default: focused-gaussian."),
+        typer.Option(help="Name of the algorithm, see `dpsu algorithms`; default: auto."),
     ] = None
     alpha: Annotated[
         float | None,

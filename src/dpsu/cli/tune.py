@@ -70,12 +70,12 @@ def _settings(
     algorithms: list[str] | None, max_items: list[int] | None, alphas: list[float] | None
 ) -> list[dict[str, Any]]:
     """All combinations of the values that were given."""
-    from dpsu.algorithms.catalogue import DEFAULT, build
+    from dpsu.algorithms.catalogue import NAMED_DEFAULT, build
 
     if not (algorithms or max_items or alphas):
         raise InvalidArgument(
             "there is nothing to choose from: give several --max-items, --algorithm or --alpha."
         )
-    names, sizes, steps = algorithms or [DEFAULT], max_items or [300], alphas or [3.0]
+    names, sizes, steps = algorithms or [NAMED_DEFAULT], max_items or [300], alphas or [3.0]
     chosen = [build(name, **({"alpha": alpha} if alphas else {})) for name, alpha in product(names, steps)]
     return [{"algorithm": each, "max_items": size} for each, size in product(chosen, sizes)]

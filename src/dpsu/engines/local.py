@@ -20,9 +20,9 @@ from dpsu.kernels.rows import keep_open
 from dpsu.randomness.digests import sample_rows
 from dpsu.randomness.stream import Purpose, Stream
 from dpsu.sets.user_sets import Digests, UserSets, admit, among, ranks
-from dpsu.sources.corpus import Corpus, read_corpus
+from dpsu.sources.ngrams import Corpus
 from dpsu.sources.pairs import read_sets
-from dpsu.sources.text import read_text
+from dpsu.sources.text import read_corpus, read_text
 
 if TYPE_CHECKING:
     from dpsu.algorithms.job import Job

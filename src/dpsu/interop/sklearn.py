@@ -17,11 +17,11 @@ import polars as pl
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, CountVectorizer, TfidfVectorizer
 
 from dpsu.algorithms.candidate_list import add_candidates
-from dpsu.algorithms.catalogue import DEFAULT, find_private
+from dpsu.algorithms.catalogue import DEFAULT, NAMED_DEFAULT, find_private
 from dpsu.algorithms.holders import CountingTerms, Counts
 from dpsu.algorithms.job import SingleJob
 from dpsu.algorithms.public_items import Listed
-from dpsu.algorithms.request import DEFAULT_MAX_ITEMS, Request
+from dpsu.algorithms.request import MaxItems, Request
 from dpsu.engines.choose import engine_for
 from dpsu.errors import InvalidArgument
 from dpsu.outcome.ledger import Ledger
@@ -76,7 +76,7 @@ class _PrivateVocabulary:
 
     epsilon: float
     delta: float
-    max_items: int
+    max_items: MaxItems
     ngram_range: tuple[int, int]
     tokenizer: Tokenizer
     candidates: Any
@@ -156,7 +156,7 @@ class _PrivateVocabulary:
         chosen, notes = add_candidates(
             find_private(algorithm), self.candidates, self.false_share, self.discover, source.text
         )
-        job = SingleJob(chosen, Request(self.epsilon, self.delta, self.max_items), counting)
+        job = SingleJob(chosen, Request.asked(self.epsilon, self.delta, self.max_items), counting)
         terms = Terms(self.ledger, Listed(notes=notes), title=self.title, check_user=False)
         return run(job, source, engine_for(frame, "local"), terms)
 
@@ -216,7 +216,7 @@ class PrivateCountVectorizer(_PrivateVocabulary, CountVectorizer):  # type: igno
         *,
         epsilon: float,
         delta: float,
-        max_items: int = DEFAULT_MAX_ITEMS,
+        max_items: MaxItems = "auto",
         algorithm: str = DEFAULT,
         ngram_range: tuple[int, int] = (1, 1),
         tokenizer: Tokenizer = "words",
@@ -275,7 +275,7 @@ class PrivateTfidfVectorizer(_PrivateVocabulary, TfidfVectorizer):  # type: igno
         *,
         epsilon: float,
         delta: float,
-        max_items: int = DEFAULT_MAX_ITEMS,
+        max_items: MaxItems = "auto",
         idf_share: float = 0.1,
         idf_max_items: int = 10,
         ngram_range: tuple[int, int] = (1, 1),
@@ -327,7 +327,7 @@ class PrivateTfidfVectorizer(_PrivateVocabulary, TfidfVectorizer):  # type: igno
         terms = CountingTerms(
             share=asked.share, max_items=asked.max_items, with_users=True, raw=False, advice=ADVICE
         )
-        result = self._run(DEFAULT, self._frame(raw_documents, groups), terms)
+        result = self._run(NAMED_DEFAULT, self._frame(raw_documents, groups), terms)
         assert result.counts is not None
         assert result.users is not None
         users = max(1, result.users)

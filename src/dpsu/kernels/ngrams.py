@@ -9,6 +9,14 @@ SPACE_BYTE = np.uint8(0x20)
 NONE = np.uint32(0xFFFFFFFF)
 """Marks places where no n-gram begins."""
 
+HALF = np.uint64(32)
+LOW_32, HIGH_32 = np.uint64(0xFFFFFFFF), np.uint64(0xFFFFFFFF00000000)
+RECENT, RECENT_SHIFT = 1 << 15, np.uint64(64 - 15)
+"""Pairs that are remembered to leave out repeats: they fit into the processor's cache."""
+
+MIX = np.uint64(0x9E3779B97F4A7C15)
+NO_PAIR = np.uint64(2**64 - 1)
+
 
 @kernel
 def pair_up(starts: Ints, words: Codes, codes: Codes, kept: Bools, size: int) -> tuple[Words, Ints]:
@@ -27,18 +35,40 @@ def pair_up(starts: Ints, words: Codes, codes: Codes, kept: Bools, size: int) ->
 
 
 @kernel
-def pairs_of(row_users: Codes, starts: Ints, codes: Codes, base: int) -> tuple[Codes, Codes]:
-    """The users and numbers (from `base` on) of all n-grams in the corpus."""
-    users = np.empty(codes.size, np.uint32)
-    items = np.empty(codes.size, np.uint32)
+def pairs_of(row_users: Codes, starts: Ints, codes: Codes) -> Words:
+    """The pairs of a user and an n-gram, as words of two codes; most repeats that are close together are left out."""
+    recent = np.full(RECENT, NO_PAIR, np.uint64)
+    pairs = np.empty(codes.size, np.uint64)
     found = 0
     for row in range(row_users.size):
+        user = np.uint64(row_users[row]) << HALF
         for i in range(starts[row], starts[row + 1]):
             if codes[i] != NONE:
-                users[found] = row_users[row]
-                items[found] = base + codes[i]
-                found += 1
-    return users[:found].copy(), items[:found].copy()
+                pair = user | np.uint64(codes[i])
+                slot = pair * MIX >> RECENT_SHIFT
+                if recent[slot] != pair:
+                    recent[slot] = pair
+                    pairs[found] = pair
+                    found += 1
+    return pairs[:found].copy()
+
+
+@kernel
+def renumber(pairs: Words, codes: Codes) -> None:
+    """Give the n-grams of the pairs other codes."""
+    for i in range(pairs.size):
+        pairs[i] = (pairs[i] & HIGH_32) | np.uint64(codes[pairs[i] & LOW_32])
+
+
+@kernel
+def drop_repeats(ordered: Words) -> int:
+    """Move the distinct words of a sorted array to its front; returns how many there are."""
+    kept = 0
+    for i in range(ordered.size):
+        if i == 0 or ordered[i] != ordered[i - 1]:
+            ordered[kept] = ordered[i]
+            kept += 1
+    return kept
 
 
 @kernel

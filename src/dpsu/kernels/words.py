@@ -4,8 +4,17 @@ from typing import Any
 
 import numpy as np
 
-from dpsu.kernels.arrays import Bools, Bytes, Codes, Ints
+from dpsu.kernels.arrays import Bools, Bytes, Codes, Ints, Words
 from dpsu.kernels.compiled import kernel
+
+FREE, LOW_32 = np.uint64(2**64 - 1), np.uint64(0xFFFFFFFF)
+ONE, HALF, FOLD = np.uint64(1), np.uint64(32), np.uint64(29)
+PRIME = np.uint64(0x9E3779B97F4A7C15)
+FIRST_SLOTS = 1 << 12
+
+WORD_BYTES = 8
+FIRST_BYTES = np.array([(1 << 8 * size) - 1 for size in range(WORD_BYTES + 1)], np.uint64)
+"""Masks: entry n keeps the first n bytes of a word."""
 
 OTHER, SPACE, MARK, START = 0, 1, 2, 3
 """Classes of characters: a word begins with START and goes on with START or MARK."""
@@ -154,3 +163,72 @@ def gather_words(starts: Ints, data: Bytes, chosen: Codes) -> tuple[Ints, Bytes]
     for i in range(chosen.size):
         gathered[new_starts[i] : new_starts[i + 1]] = data[starts[chosen[i]] : starts[chosen[i] + 1]]
     return new_starts, gathered
+
+
+@kernel
+def _grown(slots: Words) -> Words:
+    """The entries in a table four times as large; the upper half of an entry is its hash."""
+    larger = np.full(4 * slots.size, FREE, np.uint64)
+    mask = np.uint64(larger.size - 1)
+    for entry in slots:
+        if entry != FREE:
+            slot = (entry >> HALF) & mask
+            while larger[slot] != FREE:
+                slot = (slot + ONE) & mask
+            larger[slot] = entry
+    return larger
+
+
+@kernel
+def _equal(starts: Ints, eights: Any, word: int, other: int) -> bool:
+    """Whether two words have the same bytes."""
+    size = starts[word + 1] - starts[word]
+    if starts[other + 1] - starts[other] != size:
+        return False
+    for k in range(0, size, WORD_BYTES):
+        differing = eights[starts[word] + k] ^ eights[starts[other] + k]
+        if differing & FIRST_BYTES[min(size - k, WORD_BYTES)]:
+            return False
+    return True
+
+
+def number_words(starts: Ints, data: Bytes, seed: int) -> tuple[Codes, Codes]:
+    """The code of each word, numbered in the order of first appearance, and the first word with each code."""
+    padded = np.concatenate([data, np.zeros(WORD_BYTES, np.uint8)])
+    # The eight bytes that begin at each byte.
+    eights: Words = np.ndarray(data.size + 1, "<u8", padded, strides=(1,))
+    return _number_words(starts, eights, np.uint64(seed))
+
+
+@kernel
+def _number_words(starts: Ints, eights: Any, seed: np.uint64) -> tuple[Codes, Codes]:
+    """Words are equal if their bytes are: the hash only finds those to compare."""
+    codes = np.empty(starts.size - 1, np.uint32)
+    firsts = np.empty(starts.size - 1, np.uint32)
+    slots = np.full(FIRST_SLOTS, FREE, np.uint64)
+    known = 0
+    for word in range(codes.size):
+        if 2 * known > slots.size:
+            slots = _grown(slots)
+        mask = np.uint64(slots.size - 1)
+        begin, end = starts[word], starts[word + 1]
+        hashed = seed ^ np.uint64(end - begin)
+        for place in range(begin, end, WORD_BYTES):
+            hashed = (hashed ^ (eights[place] & FIRST_BYTES[min(end - place, WORD_BYTES)])) * PRIME
+            hashed ^= hashed >> FOLD
+        tag = hashed >> HALF
+        slot = tag & mask
+        code = np.int64(known)
+        while slots[slot] != FREE:
+            if slots[slot] >> HALF == tag:
+                other = np.int64(slots[slot] & LOW_32)
+                if _equal(starts, eights, word, firsts[other]):
+                    code = other
+                    break
+            slot = (slot + ONE) & mask
+        if code == known:
+            slots[slot] = tag << HALF | np.uint64(known)
+            firsts[known] = word
+            known += 1
+        codes[word] = code
+    return codes, firsts[:known].copy()

@@ -27,7 +27,7 @@ class Ledger:
     >>> import dpsu, tempfile
     >>> ledger = dpsu.Ledger.create(tempfile.mkdtemp() + "/spent.db", epsilon=4, delta=1e-5)
     >>> baskets = {n: ["bread", "milk"] for n in range(1000)}
-    >>> release = dpsu.release(baskets, epsilon=1, delta=1e-6, ledger=ledger)
+    >>> release = dpsu.release(baskets, epsilon=1, delta=1e-6, algorithm="focused-gaussian", ledger=ledger)
     >>> ledger.epsilon() < 1, ledger.left() > 3
     (True, True)
     """

@@ -64,7 +64,7 @@ class Statement:
     >>> import dpsu
     >>> statement = dpsu.release({n: ["bread"] for n in range(1000)}, epsilon=1, delta=1e-6).statement
     >>> statement.kind, statement.algorithm, statement.epsilon
-    ('single', 'focused-gaussian', 1.0)
+    ('single', 'auto', 1.0)
     >>> dpsu.Statement.from_json(statement.to_json()) == statement
     True
     """

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from dpsu.algorithms.auto import AutoMechanism
 from dpsu.algorithms.mechanism import Mechanism
 from dpsu.engines.local import LocalEngine
 from dpsu.errors import InvalidArgument
@@ -118,7 +119,24 @@ def simulate_shape(shape: Shape, mechanism: Mechanism, others: dict[int, Mechani
     def draw(run: int) -> Data:
         return draw_data(shape, popular, factor, run)
 
+    settle = settling(shape, factor)
+    mechanism, others = settle(mechanism), {limit: settle(other) for limit, other in others.items()}
     return _simulate(draw, runs_for(shape.pairs / factor), mechanism, others, str(shape), factor)
+
+
+def settling(shape: Shape, factor: float) -> Callable[[Mechanism], Mechanism]:
+    """`auto` with the branch that the whole shape would choose: fewer users would choose another one."""
+    if factor == 1.0:
+        return lambda mechanism: mechanism
+    sample = draw_data(shape, 0.0, factor)
+
+    def settle(mechanism: Mechanism) -> Mechanism:
+        if not isinstance(mechanism, AutoMechanism):
+            return mechanism
+        with LocalEngine(1) as engine:
+            return mechanism.settled(engine, sample.sets, sample.stream, factor)
+
+    return settle
 
 
 def draw_data(shape: Shape, popular: float, factor: float, run: int = 0) -> Data:

@@ -27,13 +27,18 @@ def facts(statement: Statement) -> list[tuple[str, str]]:
 
 
 def false_items_in_words(statement: Statement) -> str | None:
-    """What is said of listed items that nobody holds, if there is a list of candidates."""
-    share = statement.parameters.get("candidates", {}).get("false_share")
+    """What is said of items that nobody holds, if there is a list of candidates or a known domain of n-grams."""
+    parameters, of, held = statement.parameters, "listed items", "holds"
+    if statement.kind == "levels":
+        of, held = "n-grams of several words", "wrote"
+    else:
+        parameters = parameters.get("candidates", {})
+    share = parameters.get("false_share")
     if share is None:
         return None
     whole = round(1 / share)
     told = f"1 in {whole:,}" if abs(share * whole - 1) < 1e-9 else f"the share {share:g}"
-    return f"on average at most {told} of the listed items is one that nobody holds"
+    return f"on average at most {told} of the {of} is one that nobody {held}"
 
 
 def user_in_words(data: Mapping[str, Any]) -> str:

@@ -73,28 +73,50 @@ def _person(statement: Statement) -> str:
 
 def _released(statement: Statement, released: int | None) -> str:
     number = "" if released is None else f"{released:,} "
-    candidates, public = statement.parameters.get("candidates"), (statement.lists or {}).get("public_items")
-    listed = isinstance(candidates, Mapping) or public is not None
+    listed = _listed(statement)
     shared = "" if listed else " that many people share"
     told = [f"The file contains {number}item{'' if released == 1 else 's'}{shared}."]
     if statement.data:
         told.append(f"An item is {escape(item_in_words(statement.data))}.")
-    told += _numbers(statement)
-    if isinstance(candidates, Mapping):
-        told.append(
-            f"Items of a public list of {candidates['count']:,} are marked. On average at most "
-            f"{at_most(candidates['false_share'])} of the marked items are ones that nobody has."
-        )
-    if public is not None:
-        told.append("The items of a public list are always in the file, also those that nobody has.")
+    told += [*_numbers(statement), *listed]
     if statement.kind == "series" and {"period", "periods"} <= statement.parameters.keys():
         told.append(
             f"They are the new items of period {statement.parameters['period']} of {statement.parameters['periods']}; the "
             "promise covers all periods together."
         )
-    told.append(f"{'Other items' if listed else 'Items'} that only a few people have are left out.")
+    told.append(_left_out(statement, bool(listed)))
     date = f' Released on <span class="date">{escape(statement.date)}</span>.' if statement.date else ""
     return f"<p>{' '.join(told)}{date}</p>"
+
+
+def _listed(statement: Statement) -> list[str]:
+    """Why items may be in the file that few people have, or none: public lists, and phrases that were guessed."""
+    told, parameters = [], statement.parameters
+    candidates = parameters.get("candidates")
+    if isinstance(candidates, Mapping):
+        told.append(
+            f"Items of a public list of {candidates['count']:,} are marked. On average at most "
+            f"{at_most(candidates['false_share'])} of the marked items are ones that nobody has."
+        )
+    if statement.kind == "levels" and "false_share" in parameters:
+        told.append(
+            f"On average at most {at_most(parameters['false_share'])} of the phrases of several words are ones that nobody "
+            "wrote."
+        )
+    if "public_items" in (statement.lists or {}):
+        told.append("The items of a public list are always in the file, also those that nobody has.")
+    return told
+
+
+def _left_out(statement: Statement, listed: bool) -> str:
+    """Which items are not in the file."""
+    candidates = statement.parameters.get("candidates")
+    if isinstance(candidates, Mapping) and not candidates["discover"]:
+        told = "Items outside the public lists are left out."
+    else:
+        told = f"{'Other items' if listed else 'Items'} that only a few people have are left out."
+    excluded = " So are the items of a list of exclusions." if "exclude" in (statement.lists or {}) else ""
+    return told + excluded
 
 
 def _numbers(statement: Statement) -> list[str]:

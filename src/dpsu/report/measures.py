@@ -50,13 +50,13 @@ def expected_in_words(plan: "Plan") -> str:
     """The errors that a plan expects, and the floor of counts; nothing without counts."""
     if plan.counting is None:
         return ""
-    told = measures_in_words(plan.counting.stated)
+    told = [measures_in_words(plan.counting.stated), plan.counting.depends]
     floor = plan.counting.beside(plan.mechanism).floor
-    return (
-        f"{told} Counts below {floor:,} are raised to it: an item with fewer holders has a chance of less than 50 %."
-        if floor
-        else told
-    )
+    if floor:
+        told.append(
+            f"Counts below {floor:,} are raised to it: an item with fewer holders has a chance of less than 50 %."
+        )
+    return " ".join(filter(None, told))
 
 
 def _sum_in_words(told: Mapping[str, Any]) -> str:

@@ -108,7 +108,9 @@ def verification_html(found: "Verification") -> str:
 def plan_html(plan: "Plan") -> str:
     """What to expect, and the chart of the chance of release."""
     request = plan.request
-    terms = f"{plan.algorithm}, epsilon {request.epsilon:g}, delta {request.delta:g}, max_items {request.max_items}"
+    terms = (
+        f"{plan.algorithm}, epsilon {request.epsilon:g}, delta {request.delta:g}, max_items {plan.max_items}"
+    )
     outlook, parts = plan.outlook, [f"<p><strong>{escape(terms)}</strong></p>"]
     if outlook is not None:
         parts.append(

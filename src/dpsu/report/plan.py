@@ -73,7 +73,7 @@ def chance_chart(plan: "Plan", set_size: int) -> str:
 def _headline(plan: "Plan") -> str:
     request = plan.request
     terms = (
-        f"{plan.algorithm}, epsilon {request.epsilon:g}, delta {request.delta:g}, max_items {request.max_items}, "
+        f"{plan.algorithm}, epsilon {request.epsilon:g}, delta {request.delta:g}, max_items {plan.max_items}, "
         f"{request.calibration} calibration"
     )
     numbers = ", ".join(
@@ -81,7 +81,20 @@ def _headline(plan: "Plan") -> str:
         for name, value in plan.parameters.items()
         if isinstance(value, str | int | float)
     )
-    return "\n".join([*_wrapped(terms), *_wrapped(numbers)])
+    return "\n".join([*_wrapped(terms), *_wrapped(numbers), *_steps(plan)])
+
+
+def _steps(plan: "Plan") -> list[str]:
+    """What `auto` does first, and what it chooses from."""
+    parameters = plan.parameters
+    if "popular" not in parameters:
+        return []
+    first, second = (f"{parameters[step]['epsilon']:.3g}" for step in ("popular", "sizes"))
+    l1, focused = parameters["l1"]["epsilon"], parameters["focused"]["mu"]
+    return _wrapped(
+        f"Epsilon {first} finds very popular items, epsilon {second} the sizes of what is left. The rest chooses by them: "
+        f"ordered-laplace or policy-laplace with epsilon {l1:.4g}, or focused-gaussian with sigma {1 / focused:.4g}."
+    )
 
 
 def _worst_case(plan: "Plan") -> str:

@@ -30,7 +30,9 @@ def plan_page(plan: "Plan") -> str:
 
 def _request(plan: "Plan") -> str:
     request = plan.request
-    return f"{plan.algorithm}, epsilon {request.epsilon:g}, delta {request.delta:g}, max_items {request.max_items}"
+    return (
+        f"{plan.algorithm}, epsilon {request.epsilon:g}, delta {request.delta:g}, max_items {plan.max_items}"
+    )
 
 
 def _expectation(plan: "Plan") -> str:

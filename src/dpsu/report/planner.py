@@ -18,10 +18,10 @@ import numpy as np
 from dpsu.algorithms.catalogue import CATALOGUE, find
 from dpsu.algorithms.job import SingleJob
 from dpsu.algorithms.mechanism import Mechanism
-from dpsu.algorithms.request import Request
+from dpsu.algorithms.request import MaxItems, Request
 from dpsu.errors import DpsuError
 from dpsu.planning.shape import Shape
-from dpsu.planning.simulate import ENOUGH, ROOM, Data, chance_by_holders, draw_data, released_by
+from dpsu.planning.simulate import ENOUGH, ROOM, Data, chance_by_holders, draw_data, released_by, settling
 from dpsu.report.progress import Progress, telling
 from dpsu.version import __version__
 
@@ -43,7 +43,7 @@ class Grid:
 
     epsilons: tuple[float, ...] = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
     deltas: tuple[float, ...] = (1e-9, 1e-8, 1e-7, 1e-6)
-    limits: tuple[int, ...] = (1, 3, 10, 30, 100, 300)
+    limits: tuple[MaxItems, ...] = (1, 3, 10, 30, 100, 300)
     shapes: tuple[Shape, ...] = (
         Shape(10_000, 4),
         Shape(100_000, 1),
@@ -55,10 +55,13 @@ class Grid:
     def around(self, plan: "Plan") -> "Grid":
         """This grid with the values of the plan."""
         request = plan.mechanism.request
+        limits: tuple[MaxItems, ...] = tuple(sorted({*self.limits, request.max_items}))
+        if plan.max_items == "auto":
+            limits = (*self.limits, "auto")
         return Grid(
             tuple(sorted({*self.epsilons, float(request.epsilon)})),
             tuple(sorted({*self.deltas, float(request.delta)})),
-            tuple(sorted({*self.limits, request.max_items})),
+            limits,
             self.shapes if plan.shape is None else tuple(dict.fromkeys([plan.shape, *self.shapes])),
         )
 
@@ -99,7 +102,7 @@ def planner_page(plan: "Plan", progress: Progress = None) -> str:
         "start": [
             grid.epsilons.index(float(request.epsilon)),
             grid.deltas.index(float(request.delta)),
-            grid.limits.index(request.max_items),
+            grid.limits.index(plan.max_items),
             0 if plan.shape is not None else min(2, len(grid.shapes) - 1),
         ],
     }
@@ -113,12 +116,14 @@ def planner_page(plan: "Plan", progress: Progress = None) -> str:
 def _points_of(shape: Shape, algorithm: str, grid: Grid) -> list[Any]:
     """Items to expect and holders needed by epsilon, delta and max_items; None where the algorithm takes no such value."""
     mechanisms = [
-        _mechanism(algorithm, Request(epsilon, delta, limit))
+        _mechanism(algorithm, Request.asked(epsilon, delta, limit))
         for epsilon, delta, limit in product(grid.epsilons, grid.deltas, grid.limits)
     ]
     # The smallest epsilon and delta come first; the largest max_items needs the most holders.
     strictest = [each for each in mechanisms[: len(grid.limits)] if each is not None]
-    data = _data(shape, strictest[-1])
+    data, factor = _data(shape, strictest[-1])
+    settle = settling(shape, factor)
+    mechanisms = [None if each is None else settle(each) for each in mechanisms]
     with ThreadPoolExecutor(THREADS) as pool:
         flat = list(pool.map(lambda each: None if each is None else _point(each, data), mechanisms))
     per_delta, per_epsilon = len(grid.limits), len(grid.limits) * len(grid.deltas)
@@ -135,11 +140,14 @@ def _mechanism(algorithm: str, request: Request) -> Mechanism | None:
         return None
 
 
-def _data(shape: Shape, strictest: Mechanism) -> Data:
-    """Synthetic data, smaller than the shape; popular items keep several times the holders that any point needs."""
+def _data(shape: Shape, strictest: Mechanism) -> tuple[Data, float]:
+    """Synthetic data, smaller than the shape by a factor, and the factor.
+
+    Popular items keep several times the holders that any point needs.
+    """
     popular = float(ENOUGH * _holders_for_even_odds(strictest, shape))
     factor = max(1.0, min(shape.pairs / PAIRS, shape.users / (ROOM * popular)))
-    return draw_data(shape, popular, factor)
+    return draw_data(shape, popular, factor), factor
 
 
 def _holders_for_even_odds(mechanism: Mechanism, shape: Shape) -> int:

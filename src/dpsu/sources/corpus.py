@@ -1,33 +1,20 @@
-"""Text as a source: the words of every row as numbers, and the user of the row."""
+"""Text as items: what a word is, which n-grams are items, and the words of texts."""
 
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from dpsu.errors import InvalidArgument, SourceError, UnsupportedType
+from dpsu.errors import InvalidArgument, SourceError
 from dpsu.hints import did_you_mean
 from dpsu.kernels.ngrams import join_words
-from dpsu.kernels.words import gather_words, rows_with, split_letters, split_rows
-from dpsu.randomness.digests import digest_bytes
-from dpsu.randomness.stream import Stream
-from dpsu.sets.hash_table import Codes, KeyTable
-from dpsu.sets.keys import KeyEncoder, bytes_of
-from dpsu.sets.user_sets import Digests, digest_order, places
-from dpsu.sources.advice import script_notes
-from dpsu.sources.columns import ColumnNames, require_types, require_values
-from dpsu.sources.discreet import discreet
+from dpsu.kernels.words import rows_with, split_letters, split_rows
+from dpsu.sets.keys import bytes_of
+from dpsu.sources.columns import ColumnNames
 from dpsu.sources.icu import icu_words, require_icu
-from dpsu.sources.layout import PLAIN, Layout
-from dpsu.sources.lines import TEXT, USER, scan_lines
-from dpsu.sources.pairs import UserColumns, read_batches, scan_source
 from dpsu.sources.tokenize import Bytes, Offsets, WordRule, unsettled, word_rule
 
 Tokenizer = str | Callable[[str], Iterable[str]]
@@ -229,146 +216,3 @@ def _by_rule(text: pl.Series, rule: WordRule) -> Tokens:
         offsets, data = bytes_of(text.scatter(rows, pl.Series([*normal], dtype=pl.String)))
     found = split_rows(offsets, data, rule.classes, rule.lower, rule.removes_urls)
     return Tokens(*found, np.arange(len(text) + 1))
-
-
-class Vocabulary:
-    """The distinct words of a corpus, numbered in the order of first appearance; private.
-
-    Words are identified by their 128-bit keyed digests, which also determine the noise of an item.
-    """
-
-    def __init__(self, joiner: str = " ") -> None:
-        self._gap = len(joiner)
-        self._table = KeyTable(0, words=2)
-        self._parts: list[tuple[Offsets, Bytes]] = []
-
-    def __len__(self) -> int:
-        return len(self._table)
-
-    def __repr__(self) -> str:
-        return "Vocabulary(<private>)"
-
-    @property
-    def digests(self) -> Digests:
-        """The digests of all words, in the order of their codes."""
-        return self._table.keys
-
-    def encode(self, tokens: Tokens, digests: Digests) -> Codes:
-        """The codes of these words, given their digests."""
-        codes = np.empty(len(digests), np.uint32)
-        fresh = self._table.number(digests, codes)
-        self._parts.append(gather_words(tokens.starts, tokens.data, fresh))
-        return codes
-
-    def spelling(self) -> Spelling:
-        """How words, and n-grams of them, are written."""
-        sizes = [np.diff(starts) for starts, _ in self._parts]
-        starts = np.zeros(len(self) + 1, dtype=np.int64)
-        np.cumsum(np.concatenate([*sizes, np.zeros(0, np.int64)]), out=starts[1:])
-        data = np.concatenate([*(data for _, data in self._parts), np.zeros(0, np.uint8)])
-        return starts, data, self._gap
-
-
-@dataclass(frozen=True, repr=False)
-class Corpus:
-    """All text as numbers: row r was written by `row_users[r]` and has the words `words[starts[r]:starts[r + 1]]`.
-
-    Users are numbered in the order of their digests, as in `UserSets`. `notes` are for the curator (see `advice`); they
-    depend on the data and are not pickled.
-    """
-
-    row_users: Codes
-    starts: Offsets
-    words: Codes
-    vocabulary: Vocabulary
-    user_digests: Digests
-    digest_key: bytes
-    notes: tuple[str, ...] = ()
-
-    def __repr__(self) -> str:
-        return "Corpus(<private>)"
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "notes": ()}
-
-
-@discreet
-def read_corpus(
-    source: Any,
-    rule: TextRule,
-    *,
-    user: ColumnNames | None,
-    stream: Stream,
-    drop_nulls: bool = False,
-    format: str | None = None,
-    layout: Layout = PLAIN,
-) -> Corpus:
-    """The words of all rows of `source`, split by the rule; the text of a row must be a string."""
-    frame, label, user_columns, column = _scan_text(source, rule, user, format, layout)
-    schema = frame.collect_schema()
-    require_types(schema, label)
-    if schema[column] not in (pl.String, pl.Null):
-        raise UnsupportedType(f"column {column!r} of {label} is not text; text= needs a column of strings")
-    if drop_nulls:
-        frame = frame.drop_nulls()
-    users, vocabulary = KeyEncoder(schema, user_columns, stream.digest_key), Vocabulary(rule.joiner)
-    seen = UserColumns(user_columns)
-    scripts: tuple[str, ...] = ()
-    row_users: list[Codes] = []
-    words: list[Codes] = []
-    lengths: list[NDArray[np.int64]] = []
-    split = partial(_tokens_and_digests, tokenizer=rule.tokenizer, digest_key=stream.digest_key)
-    with ThreadPoolExecutor(2) as pool:
-        for batch in read_batches(frame, label):
-            require_values(batch, label)
-            if not seen.rows:
-                scripts = script_notes(batch[column], rule.tokenizer)
-            seen.see(batch)
-            user_codes = pool.submit(users.encode, batch)
-            own_rows = []
-            for tokens, digests in pool.map(
-                split, batch[column].cast(pl.String).to_frame().iter_slices(SLICE_ROWS)
-            ):
-                words.append(vocabulary.encode(tokens, digests))
-                lengths.append(np.diff(tokens.rows))
-                own_rows.append(np.diff(tokens.texts))
-            row_users.append(np.repeat(user_codes.result(), np.concatenate([NO_ROWS, *own_rows])))
-    digests = users.digests()
-    order = digest_order(digests)
-    starts = np.zeros(1 + sum(map(len, lengths)), dtype=np.int64)
-    np.cumsum(np.concatenate([*lengths, np.zeros(0, np.int64)]), out=starts[1:])
-    return Corpus(
-        places(order)[np.concatenate([*row_users, np.zeros(0, np.uint32)])],
-        starts,
-        np.concatenate([*words, np.zeros(0, np.uint32)]),
-        vocabulary,
-        digests.take(order, axis=0),
-        stream.digest_key,
-        (*scripts, *(() if rule.user_per else seen.notes(users))),
-    )
-
-
-def _scan_text(
-    source: Any, rule: TextRule, user: ColumnNames | None, format: str | None, layout: Layout
-) -> tuple[pl.LazyFrame, str, list[str], str]:
-    """The needed columns of the source, its label in errors, the columns of a user and the column of the text."""
-    if rule.user_per is None:
-        if user is not None and rule.column is None:
-            raise InvalidArgument("no column of text is given; pass text=… (--text)")
-        frame, label, user_columns, (column, *_) = scan_source(source, user, rule.column, format, layout)
-        return frame, label, user_columns, column
-    if user is not None or format is not None or layout != PLAIN:
-        raise InvalidArgument(
-            "user_per= is for plain text files in UTF-8, which have no columns: leave user=, format= and the like out"
-        )
-    paths = [source] if isinstance(source, str | Path) else source
-    if not isinstance(paths, list | tuple) or not all(isinstance(path, str | Path) for path in paths):
-        raise InvalidArgument("user_per= is for plain text files: give a path, a glob or a list of them")
-    return *scan_lines(paths, rule.user_per), [USER], TEXT
-
-
-def _tokens_and_digests(
-    rows: pl.DataFrame, tokenizer: Tokenizer, digest_key: bytes
-) -> tuple[Tokens, Digests]:
-    tokens = tokenise(rows.to_series(), tokenizer)
-    return tokens, digest_bytes(tokens.starts, tokens.data, digest_key)

@@ -199,9 +199,9 @@ def _paths(source: Any) -> list[str]:
     return []
 
 
-def read_batches(frame: pl.LazyFrame, label: str) -> Iterator[pl.DataFrame]:
+def read_batches(frame: pl.LazyFrame, label: str, rows: int = BATCH_ROWS) -> Iterator[pl.DataFrame]:
     """The frame in batches, in any order; its rows are never all in memory at once."""
-    batches = frame.collect_batches(chunk_size=BATCH_ROWS, maintain_order=False)
+    batches = frame.collect_batches(chunk_size=rows, maintain_order=False)
     while True:
         with reading(label, None):
             batch = next(batches, None)

@@ -1,15 +1,21 @@
-"""Read text into user sets: words and n-grams of all users."""
+"""Read text: the sets of all users' n-grams, or all its words for n-grams in levels."""
 
+from functools import partial
 from typing import Any
 
+import numpy as np
+
 from dpsu.randomness.stream import Stream
-from dpsu.sets.user_sets import UserSets
+from dpsu.sets.user_sets import UserSets, digest_order, places
 from dpsu.sources.columns import ColumnNames
-from dpsu.sources.corpus import TextRule, read_corpus
+from dpsu.sources.corpus import TextRule
+from dpsu.sources.discreet import discreet
 from dpsu.sources.layout import PLAIN, Layout
-from dpsu.sources.ngrams import longer, ngram_sets, unigrams
+from dpsu.sources.ngrams import Corpus, NgramReader, Texts, sets_of, slice_ngrams
+from dpsu.sources.slices import Slice, SlicedText, Vocabulary
 
 
+@discreet
 def read_text(
     source: Any,
     rule: TextRule,
@@ -20,11 +26,56 @@ def read_text(
     format: str | None = None,
     layout: Layout = PLAIN,
 ) -> UserSets:
-    """The sets of all users' n-grams in a text source."""
-    corpus = read_corpus(
+    """The sets of all users' n-grams in a text source.
+
+    Memory follows the distinct pairs of users and n-grams and the vocabulary; the text is forgotten slice by slice.
+    """
+    texts = SlicedText(
         source, rule, user=user, stream=stream, drop_nulls=drop_nulls, format=format, layout=layout
     )
-    parts = [unigrams(corpus)]
-    while parts[-1].size < rule.sizes[-1]:
-        parts.append(longer(corpus, parts[-1]))
-    return ngram_sets(corpus, [part for part in parts if part.size in rule.sizes], rule.name)
+    reader = NgramReader(rule.sizes, rule.joiner, stream.digest_key)
+    for found in texts.read(partial(slice_ngrams, sizes=rule.sizes)):
+        reader.add(found)
+    digests, notes = texts.users.digests(), texts.notes()
+    del texts  # the table of users is large
+    order = digest_order(digests)
+    known = Texts(reader.vocabulary, digests.take(order, axis=0), stream.digest_key, notes)
+    return sets_of([*reader.pairs.values()], reader.parts(), known, places(order), rule.name)
+
+
+@discreet
+def read_corpus(
+    source: Any,
+    rule: TextRule,
+    *,
+    user: ColumnNames | None,
+    stream: Stream,
+    drop_nulls: bool = False,
+    format: str | None = None,
+    layout: Layout = PLAIN,
+) -> Corpus:
+    """The words of all rows of `source`, split by the rule."""
+    texts = SlicedText(
+        source, rule, user=user, stream=stream, drop_nulls=drop_nulls, format=format, layout=layout
+    )
+    vocabulary = Vocabulary(rule.joiner)
+    users, words, lengths = [np.zeros(0, np.uint32)], [np.zeros(0, np.uint32)], [np.zeros(0, np.int64)]
+    for part in texts.read(_itself):
+        users.append(part.users)
+        words.append(vocabulary.encode(part)[part.words])
+        lengths.append(np.diff(part.rows))
+    digests = texts.users.digests()
+    order = digest_order(digests)
+    return Corpus(
+        vocabulary,
+        digests.take(order, axis=0),
+        stream.digest_key,
+        texts.notes(),
+        row_users=places(order)[np.concatenate(users)],
+        starts=np.cumsum(np.concatenate([np.zeros(1, np.int64), *lengths])),
+        words=np.concatenate(words),
+    )
+
+
+def _itself(part: Slice) -> Slice:
+    return part

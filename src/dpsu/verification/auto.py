@@ -8,6 +8,7 @@ from typing import Any
 
 from mpmath import iv, mp
 
+from dpsu.verification.branch_counts import NO_COUNTS, Beside
 from dpsu.verification.checks import (
     Check,
     Fields,
@@ -24,7 +25,7 @@ from dpsu.verification.checks import (
     within,
 )
 from dpsu.verification.gaussian import budget_covers
-from dpsu.verification.intervals import Interval, at_most, delta_gaussian, exact, high, low
+from dpsu.verification.intervals import Interval, at_most, delta_gaussian, exact, high
 
 PROOF = "docs/auto.md"
 RULE = "auto/1"
@@ -38,8 +39,10 @@ MOST_PARTS, MOST_USERS, MOST_ITEMS, LARGEST_HINT = 1000, 2**62, 2**32, 10**6
 
 BINS = [1, 2, 3, 4, 6, 9, 17, 31, 101, 301, 1001]
 SIZES = [1, 2, 3, 4.5, 7, 12, 23, 55, 170, 550, 2000]
-CUTS = [10, 30, 100, 300]
-SCORE = (0.394, -0.42, 0.105, -0.0234, 0.0574)
+CUTS = [3, 10, 30, 100, 300, 1000]
+SCORE = (0.733, -0.226, 0.068, -0.049, 0.028)
+LARGE, MOST_COUNTED, FEW, FEW_IN_PARTS, MANY = 55, 10**6, 2.5, 1.5, 8
+EVEN_FROM, EVEN_TO = 2.15, 2.48
 NEAR = 1e-9
 """Relative distance from a turning point of the rule at which either side is accepted: it is computed in floats."""
 
@@ -47,10 +50,10 @@ Small = Callable[[Fields, str], list[Check]]
 """The checks of a small statement."""
 
 
-def auto(stated: Stated, small: Small, shift: Interval) -> list[Check]:
+def auto(stated: Stated, small: Small, counts: Beside = NO_COUNTS) -> list[Check]:
     """The steps and both branches keep the promise together, and the chosen branch is one that the rule can choose.
 
-    `shift` is that of counts, which have a separate epsilon and delta.
+    `counts` share what belongs to the branch.
     """
     parameters = stated.parameters
     if stated.calibration != "exact":
@@ -71,16 +74,15 @@ def auto(stated: Stated, small: Small, shift: Interval) -> list[Check]:
     hint = asked["typical_items"]
     if not private:
         within(hint, 1, LARGEST_HINT)
-        possible = {
-            (name, _cut_of_hint(hint, name)) for name in _algorithms(float(hint), stated.epsilon, parts)
-        }
-        return [*checks, _chosen(chosen, possible, asked), *_as_a_whole(stated, chosen, shift)]
+        middle = float(_middle(exact(stated.epsilon), exact(stated.delta)).mid)
+        possible = {(name, _cut_of_hint(hint, name)) for name in _algorithms(float(hint), middle, parts)}
+        return [*checks, _chosen(chosen, possible, asked), *_as_a_whole(stated, chosen, counts)]
     if hint is not None:
         raise ValueError("a hint replaces the private steps")
-    return [*checks, *_private(stated, chosen, parts, asked)]
+    return [*checks, *_private(stated, chosen, parts, asked, counts)]
 
 
-def _private(stated: Stated, chosen: Fields, parts: int, asked: Fields) -> list[Check]:
+def _private(stated: Stated, chosen: Fields, parts: int, asked: Fields, counts: Beside) -> list[Check]:
     parameters = stated.parameters
     popular = only(parameters["popular"], POPULAR, "popular")
     sizes = only(parameters["sizes"], ("epsilon", "bins", "users"), "sizes")
@@ -94,11 +96,16 @@ def _private(stated: Stated, chosen: Fields, parts: int, asked: Fields) -> list[
     known = popular["items"]
     if not isinstance(known, int) or isinstance(known, bool) or not 0 <= known <= MOST_ITEMS:
         raise ValueError(f"{known!r} is not a number of popular items")
-    possible = choices(users, known, 1 / float(sizes["epsilon"]), float(stated.epsilon), parts)
+    middle = float(_middle(positive(l1["epsilon"]), chance(l1["delta"])).mid)
+    possible = choices(users, known, 1 / float(sizes["epsilon"]), middle, parts)
     return [
         Check("budget", stated.budget is None, "none: a private choice composes by epsilon and delta"),
         *_curve(popular),
-        Check("branch", _within_branch(stated, chosen, budget, l1), "the chosen branch is one of the sum"),
+        Check(
+            "branch",
+            _within_branch(stated, chosen, budget, l1, counts),
+            "the chosen branch is one of the sum",
+        ),
         _chosen(chosen, possible, asked),
         Check(
             "promise",
@@ -139,33 +146,42 @@ def _curve(popular: Fields) -> list[Check]:
     return [Check("popular items", shaped and at_most(own, popular["delta"]), told)]
 
 
-def _within_branch(stated: Stated, chosen: Fields, budget: Fields, l1: Fields) -> bool:
-    """The chosen mechanism spends at most what the sum assumes of its branch."""
+def _middle(epsilon: Interval, delta: Interval) -> Interval:
+    """The midpoint of the release curve with this epsilon and delta, up to the rounding of its kappa."""
+    return iv.log(1 + (iv.exp(epsilon) - 1) / (2 * delta)) / epsilon
+
+
+def _within_branch(stated: Stated, chosen: Fields, budget: Fields, l1: Fields, counts: Beside) -> bool:
+    """The chosen mechanism and its counts spend at most what the sum assumes of its branch."""
     if chosen["algorithm"] != FOCUSED:
-        return bool(chosen["epsilon"] <= l1["epsilon"] and chosen["delta"] <= l1["delta"])
+        return counts.fit_beside(chosen, l1)
     spent = only(chosen["budget"], ("mu", "delta_new"), "the budget")
     told = (chosen["epsilon"], chosen["delta"]) == (stated.epsilon, stated.delta)
-    return bool(told and spent["mu"] <= budget["mu"] and spent["delta_new"] <= budget["delta_new"])
+    return bool(told and counts.fit_within(spent, budget))
 
 
-def _as_a_whole(stated: Stated, chosen: Fields, shift: Interval) -> list[Check]:
-    """A hint chooses for free: the branch alone is the release."""
-    privacy = (chosen["epsilon"], chosen["delta"]) == (stated.epsilon, stated.delta)
-    return [
-        Check("privacy", privacy, "that of the branch"),
-        Check(
-            "budget", _budget_covers(stated.budget, chosen["budget"], shift), "covers the branch and counts"
-        ),
+def _as_a_whole(stated: Stated, chosen: Fields, counts: Beside) -> list[Check]:
+    """A hint chooses for free: the branch and its counts alone are the release."""
+    if chosen["algorithm"] != FOCUSED:
+        room = {"epsilon": stated.epsilon, "delta": stated.delta}
+        return [
+            Check("budget", stated.budget is None and chosen["budget"] is None, "none in the ℓ1 family"),
+            Check("privacy", counts.fit_beside(chosen, room), "that of the branch and its counts"),
+        ]
+    told = (chosen["epsilon"], chosen["delta"]) == (stated.epsilon, stated.delta)
+    spent, whole_budget = (
+        only(each, ("mu", "delta_new"), "the budget") for each in (chosen["budget"], stated.budget)
+    )
+    checks = [
+        Check("privacy", told, "that of the branch"),
+        Check("budget", counts.fit_within(spent, whole_budget), "covers the branch and counts"),
     ]
-
-
-def _budget_covers(whole_budget: Fields | None, branch: Fields | None, shift: Interval) -> bool:
-    """There is a budget if the branch has one, and it covers that one and the counts."""
-    if whole_budget is None or branch is None:
-        return whole_budget is branch
-    most, most_new = budget_covers(only(whole_budget, ("mu", "delta_new"), "the budget"))
-    together = iv.sqrt(positive(branch["mu"]) ** 2 + shift**2)
-    return at_most(together, low(most)) and at_most(chance(branch["delta_new"]), low(most_new))
+    if not counts.told:
+        return checks
+    together = iv.sqrt(1 / positive(chosen["parameters"]["sigma"]) ** 2 + counts.shift**2)
+    total = delta_gaussian(exact(stated.epsilon), together) + budget_covers(whole_budget)[1]
+    found = f"delta of the branch and counts is at most {mp.nstr(high(total), 6)}"
+    return [*checks, Check("promise", at_most(total, stated.delta), found)]
 
 
 def _most(stated: Stated, asked: Any) -> bool:
@@ -185,31 +201,38 @@ def _chosen(chosen: Fields, possible: set[tuple[str, int]], asked: Fields) -> Ch
 
 
 def choices(
-    users: Sequence[int], popular: int, scale: float, epsilon: float, parts: int
+    users: Sequence[int], popular: int, scale: float, middle: float, parts: int
 ) -> set[tuple[str, int]]:
     """What the rule chooses for a noisy histogram; both sides of a turning point if it is near."""
-    clear = [count if count > 6 * scale else 0 for count in users]
-    if sum(users) < 4 * math.sqrt(2 * len(users)) * scale or not any(clear):
+    clear = [count if count > 3.5 * scale else 0 for count in users]
+    if sum(users) < 5 * math.sqrt(2 * len(users)) * scale or not any(clear):
         return {(FOCUSED, CUTS[-1])}
-    mean = sum(count * size for count, size in zip(clear, SIZES, strict=True)) / sum(clear)
-    harmonic = sum(clear) / sum(count / size for count, size in zip(clear, SIZES, strict=True))
-    known = math.log(1 + popular)
-    terms = (1.0, math.log(mean), known, known * known, known * math.log(harmonic))
+    mean = sum(count * min(size, LARGE) for count, size in zip(clear, SIZES, strict=True)) / sum(clear)
+    many, few = math.log(min(sum(clear), MOST_COUNTED)), math.log(middle)
+    terms = (1.0, math.log(mean), math.log(1 + popular), many, few)
     score = sum(weight * term for weight, term in zip(SCORE, terms, strict=True)) - 0.18 * (parts > 1)
-    focused = {(FOCUSED, _cut(clear))} if score < NEAR else set()
-    return focused | ({(name, CUTS[-1]) for name in _of_l1(mean, epsilon)} if score > -NEAR else set())
+    least = FEW if parts == 1 else FEW_IN_PARTS
+    surely_l1, maybe_l1 = (
+        mean < least * (1 - slack) or (mean <= MANY * (1 - slack) and score >= slack)
+        for slack in (NEAR, -NEAR)
+    )
+    focused = set() if surely_l1 else {(FOCUSED, _cut(clear))}
+    return focused | ({(name, CUTS[-1]) for name in _of_l1(mean, middle)} if maybe_l1 else set())
 
 
-def _algorithms(typical: float, epsilon: float, parts: int) -> set[str]:
+def _algorithms(typical: float, middle: float, parts: int) -> set[str]:
     turn = 4.2 if parts == 1 else 2.2
     focused = {FOCUSED} if typical > turn * (1 - NEAR) else set()
-    return focused | (_of_l1(typical, epsilon) if typical <= turn * (1 + NEAR) else set())
+    return focused | (_of_l1(typical, middle) if typical <= turn * (1 + NEAR) else set())
 
 
-def _of_l1(typical: float, epsilon: float) -> set[str]:
-    evenly = epsilon >= 6
-    names = {POLICY} if evenly and typical < 2.5 * (1 + NEAR) else set()
-    return names | ({ORDERED} if not evenly or typical >= 2.5 * (1 - NEAR) else set())
+def _of_l1(typical: float, middle: float) -> set[str]:
+    """Evenly below 2.5 items if the midpoint is in its window; both at its edges."""
+    inside, outside = (
+        typical < FEW * (1 + slack) and EVEN_FROM * (1 - slack) <= middle <= EVEN_TO * (1 + slack)
+        for slack in (NEAR, -NEAR)
+    )
+    return ({POLICY} if inside else set()) | (set() if outside else {ORDERED})
 
 
 def _cut(clear: Sequence[int]) -> int:

@@ -29,7 +29,8 @@ DISCOVERS = (*NAMES, CANDIDATES)
 LISTED_ONLY = (*(name for name in NAMES if name not in OF_NEW_ITEMS), CANDIDATES)
 
 TOLD = ("count", "false_share", "discover", "early", "early_thresholds", "expected")
-MOST_LISTED, LARGEST_SHARE = 2**31, 0.5
+OF_A_LEVEL = (*TOLD, "reach")
+MOST_LISTED, MOST_VALID, LARGEST_SHARE = 2**31, 2**62, 0.5
 
 
 def names_of(parameters: Fields) -> tuple[str, ...]:
@@ -47,19 +48,33 @@ def with_candidates(stated: Stated) -> Part:
     if discovers:
         part = focused(stated)
         return Part(
-            part.mu, part.new, noise_part=part.noise_part, told=(*part.told, *_false(parameters, told))
+            part.mu, part.new, noise_part=part.noise_part, told=(*part.told, *false_items(parameters, told))
         )
     only(stated.budget, ("mu", "delta_new"), "the budget")
     no_new = number(stated.budget["delta_new"]) if stated.budget else exact(1)
     checks = (
-        *_constants(parameters),
+        *constants(parameters),
         Check("no new items", bool(high(no_new) == 0), "nothing outside the list is released"),
-        *_false(parameters, told),
+        *false_items(parameters, told),
     )
     return Part(1 / positive(parameters["sigma"]), lambda limit: True, noise_part=1.0, told=checks)
 
 
-def _constants(parameters: Fields) -> list[Check]:
+def listed_level(level: Fields) -> list[Check]:
+    """A level of n-grams whose candidates are all valid n-grams: nothing else comes out, so nothing is new."""
+    told = only(level[CANDIDATES], OF_A_LEVEL, CANDIDATES)
+    if told["discover"] is not False:
+        raise ValueError(f"discover is {told['discover']!r}, but nothing is discovered in a known domain")
+    share, early, reach = (positive(told[name]) for name in ("false_share", "early", "reach"))
+    reaching = at_most(reach, low(share)) and at_most(early, low(reach))
+    return [
+        *constants(level),
+        *false_items(level, told, MOST_VALID),
+        Check("reach", reaching, "lies between eta and false_share"),
+    ]
+
+
+def constants(parameters: Fields) -> list[Check]:
     """The constants of the rounds are in their ranges; their shares sum to at most one budget."""
     rounds = whole(parameters["rounds"], MOST_ROUNDS)
     shares = [positive(share) for share in listed(parameters["shares"], "shares", rounds, rounds)]
@@ -76,9 +91,9 @@ def _constants(parameters: Fields) -> list[Check]:
     ]
 
 
-def _false(parameters: Fields, told: Fields) -> list[Check]:
+def false_items(parameters: Fields, told: Fields, most: int = MOST_LISTED) -> list[Check]:
     """Pure noise releases a listed item early with probability at most eta, and eta <= q / |L|."""
-    count = whole(told["count"], MOST_LISTED)
+    count = whole(told["count"], most)
     share, early = positive(told["false_share"]), positive(told["early"])
     within(told["expected"], 1e-300, 1)
     rounds = whole(parameters["rounds"], MOST_ROUNDS)

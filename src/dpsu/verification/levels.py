@@ -2,6 +2,7 @@
 
 from mpmath import iv
 
+from dpsu.verification.candidates import LISTED_ONLY, listed_level
 from dpsu.verification.checks import (
     INFORMED,
     ROUNDING,
@@ -31,6 +32,9 @@ PROOF = "docs/ngrams.md"
 OF_EVERY_LEVEL = ("size", "share", "max_items")
 UNKNOWN = (*OF_EVERY_LEVEL, *NAMES, "delta_new")
 KNOWN = (*OF_EVERY_LEVEL, "sigma", "threshold")
+LISTED = (*OF_EVERY_LEVEL, *LISTED_ONLY)
+
+FALSE_SHARE = "false_share"
 
 RAREST = 2.326
 """The lowest threshold of a known domain, in noise scales: absent n-grams are released with probability at most 0.01."""
@@ -38,15 +42,18 @@ RAREST = 2.326
 
 def in_levels(stated: Stated, sizes: object) -> list[Check]:
     """Levels of n-grams of these sizes, which together are one Gaussian mechanism."""
-    only(stated.parameters, ("noise", "levels"), "parameters", optional=("counts",))
+    only(stated.parameters, ("noise", "levels"), "parameters", optional=("counts", FALSE_SHARE))
     levels = listed(stated.parameters["levels"], "levels", MOST_LEVELS)
     if stated.algorithm not in METHODS or stated.calibration != "exact":
         raise ValueError(
             f"{stated.algorithm!r}, {stated.calibration!r} is not a method to release n-grams in levels"
         )
+    if stated.algorithm == "dpne" and FALSE_SHARE in stated.parameters:
+        raise ValueError("dpne has no false_share")
+    later = KNOWN if stated.algorithm == "dpne" else LISTED if FALSE_SHARE in stated.parameters else UNKNOWN
     for place, level in enumerate(levels, 1):
         known = stated.algorithm == "dpne" and place > 1
-        only(level, KNOWN if known else UNKNOWN, f"level {place}")
+        only(level, later if place > 1 else UNKNOWN, f"level {place}")
         if not known and level["noise"] != "gaussian":
             raise ValueError(f"the noise {level['noise']!r} is not that of a level")
     ordered = [*range(1, len(levels) + 1)]
@@ -69,9 +76,12 @@ def _with_counts(stated: Stated, bounds: list[int]) -> list[Check]:
 
 
 def _part(stated: Stated) -> Part:
-    """Each level spends its own budget; with DPNE all levels but the first have a known domain and no new items."""
-    levels = stated.parameters["levels"]
-    unknown = levels if stated.algorithm == "focused-gaussian" else levels[:1]
+    """Each level spends its own budget.
+
+    With DPNE or a false share all levels but the first have a known domain and no new items.
+    """
+    levels, has_share = stated.parameters["levels"], FALSE_SHARE in stated.parameters
+    unknown = levels[:1] if has_share or stated.algorithm == "dpne" else levels
     scales = [positive(level["sigma"]) for level in levels]
     mu = iv.sqrt(sum_of([1 / scale**2 for scale in scales]))
     limits = [chance(level["delta_new"]) * (1 + exact(ROUNDING)) for level in unknown]
@@ -86,8 +96,11 @@ def _part(stated: Stated) -> Part:
         _shares(levels, [1 / (scale * mu) ** 2 for scale in scales], "the noise"),
         _shares(unknown, [limit / sum_of(limits) for limit in limits], "the probability of new items"),
         Check("split", len({split_of(level) for level in unknown}) == 1, "is the same in all levels"),
-        *(_threshold(level) for level in levels[len(unknown) :]),
     ]
+    if has_share:
+        told += _false_items(stated.parameters[FALSE_SHARE], levels[1:])
+    else:
+        told += [_threshold(level) for level in levels[len(unknown) :]]
     for level, limit in zip(unknown, limits, strict=True):
         told += informed(level, level["max_items"], float(low(limit)))
     return Part(mu, new, noise_part=split_of(levels[0]), told=tuple(told))
@@ -99,6 +112,16 @@ def _shares(levels: list[Fields], parts: list[Interval], of: str) -> Check:
     together = sum_of(shares)
     fitting = all(close(part, share / together, INFORMED) for part, share in zip(parts, shares, strict=True))
     return Check(f"shares of {of}", fitting and at_most(together, 1 + INFORMED), "are as stated")
+
+
+def _false_items(share: object, levels: list[Fields]) -> list[Check]:
+    """The false shares of the levels above the first add up to that of the whole."""
+    if not levels:
+        raise ValueError("words have no false share")
+    checks = [check for level in levels for check in listed_level(level)]
+    together = sum_of([positive(level["candidates"][FALSE_SHARE]) for level in levels])
+    added = close(together, positive(share))
+    return [*checks, Check("false_share of all levels", added, f"{share} of the n-grams of several words")]
 
 
 def _threshold(level: Fields) -> Check:

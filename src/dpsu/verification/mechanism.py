@@ -9,6 +9,7 @@ from typing import Any
 
 from dpsu.verification.auto import PROOF as AUTO
 from dpsu.verification.auto import auto
+from dpsu.verification.branch_counts import Beside, cut_follows, without_cut
 from dpsu.verification.candidates import CANDIDATES, names_of, with_candidates
 from dpsu.verification.candidates import PROOF as CANDIDATES_PROOF
 from dpsu.verification.checks import (
@@ -176,14 +177,17 @@ def with_counts(fields: Fields) -> list[Check]:
 
 
 def _auto(stated: Stated, proof: object) -> list[Check]:
-    """The checks of `auto`, with counts at a separate epsilon and delta if there are any."""
-    checks, shift = [Check("proof", proof == AUTO, str(proof))], exact(0)
-    if "counts" in stated.parameters:
-        told = only(stated.parameters["counts"], (*OF_COUNTS, *TAKEN), "counts", optional=MEASURED)
-        shift = counts_shift(told, [stated.max_items])
-        rest, check = _apart(stated, told, shift)
-        stated, checks = without_counts(rest), [*checks, check]
-    return [*checks, *auto(stated, alone, shift)]
+    """The checks of `auto`, whose branch shares its part of the budget with counts if there are any."""
+    checks = [Check("proof", proof == AUTO, str(proof))]
+    if "counts" not in stated.parameters:
+        return [*checks, *auto(stated, alone)]
+    told, cut = without_cut(stated.parameters["counts"])
+    shift = counts_shift(told, [stated.max_items])
+    return [
+        *checks,
+        *cut_follows(stated.parameters, told, cut),
+        *auto(without_counts(stated), alone, Beside(told, shift)),
+    ]
 
 
 def without_counts(stated: Stated) -> Stated:

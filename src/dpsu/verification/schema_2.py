@@ -74,7 +74,7 @@ def form(fields: Fields) -> list[Check]:
         *(Check(name, _is_line(fields[name]), "one line, or none") for name in ("title", "note")),
         Check("data", _is_data(fields["data"]), "which columns, or which text"),
         Check("lists", _are_lists(fields["lists"]), "counts and digests"),
-        Check("lists of levels", not (fields["lists"] and fields["algorithm"] == "dpne"), "not with dpne"),
+        Check("lists of levels", _may_have_lists(fields), "not with a known domain"),
         Check("list of the order", _has_order(fields), "if and only if the order of items is public"),
         Check("list of candidates", _has_candidates(fields), "is the one of the false share"),
     ]
@@ -128,6 +128,13 @@ def _of_users(data: Fields) -> str:
     if data["form"] == "collection":
         return "all items of one person belong to one entry of the collection"
     return f"one person wrote one of the {data['form']}"
+
+
+def _may_have_lists(fields: Fields) -> bool:
+    """Levels over a known domain have no lists: public items of the text would decide what is valid."""
+    parameters = fields["parameters"]
+    share = isinstance(parameters, Mapping) and "false_share" in parameters
+    return not (fields["lists"] and (fields["algorithm"] == "dpne" or share))
 
 
 def _has_order(fields: Fields) -> bool:
