@@ -125,7 +125,11 @@ def state(promise: Promise, source: Source, terms: Terms, stream: Stream, salt: 
         data=data,
         lists=lists,
         rests_on=claims(
-            data, lists, promise.policies, promise.parameters.get("asked", {}).get("typical_items")
+            data,
+            lists,
+            promise.policies,
+            promise.parameters.get("asked", {}).get("typical_items"),
+            terms.period,
         ),
         unit=unit_of(promise.kind, terms.period),
         not_covered=NOT_COVERED if terms.period is None else (*NOT_COVERED, NOT_ACROSS_PERIODS),
