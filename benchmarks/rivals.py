@@ -1,6 +1,7 @@
 """What people write by hand: a count, Laplace noise and a threshold."""
 
 import math
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -54,6 +55,46 @@ def read(path: Path) -> pl.DataFrame:
 def read_and_encode(path: Path) -> pl.DataFrame:
     """Both columns in memory, the items as numbers with a dictionary; neither digests nor rows."""
     return pl.scan_parquet(path).select("user", ITEM.cast(pl.Categorical)).collect()
+
+
+def words_by_hand(path: Path, epsilon: float, delta: float, max_items: int) -> pl.Series:
+    """The private script for text: words by a regular expression, distinct ones per user, a cut, a count, noise."""
+    words = pl.col("text").str.to_lowercase().str.extract_all(r"[\p{L}\p{Nd}][\p{L}\p{M}\p{Nd}]*")
+    pairs = pl.scan_parquet(path).select(user="author", item=words).explode("item", empty_as_null=False)
+    sets = pairs.group_by("user").agg(ITEM.unique().shuffle().head(max_items))
+    return _decide(_counted(sets.select("item")), epsilon, delta, max_items)
+
+
+def count_vectorizer(path: Path, sizes: tuple[int, int]) -> int:
+    """scikit-learn's counts of words in all texts; without users, so not private."""
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    vectorizer = CountVectorizer(ngram_range=sizes, binary=True)
+    vectorizer.fit_transform(pl.read_parquet(path)["text"].to_list())
+    return len(vectorizer.vocabulary_)
+
+
+def pre_tokenizer(path: Path) -> int:
+    """Words of all texts by a pre-tokenizer of Hugging Face, and how often each occurs; not private."""
+    from tokenizers import Regex, normalizers, pre_tokenizers
+
+    lower = normalizers.Lowercase()
+    split = pre_tokenizers.Split(Regex(r"[\p{L}\p{Nd}][\p{L}\p{M}\p{Nd}]*"), behavior="removed", invert=True)
+    counts: Counter[str] = Counter()
+    for text in pl.read_parquet(path)["text"]:
+        counts.update(word for word, _ in split.pre_tokenize_str(lower.normalize_str(text)))
+    return len(counts)
+
+
+def read_folder(folder: Path) -> int:
+    """All text files of a folder, read with Python."""
+    return sum(len(file.read_text()) for file in sorted(folder.rglob("*.txt")))
+
+
+def read_text(path: Path) -> pl.DataFrame:
+    """Users and texts in memory."""
+    scan = pl.scan_parquet if path.suffix == ".parquet" else pl.scan_ndjson
+    return scan(path).select("author", "text").collect()
 
 
 def draw_normals(size: int, scale: float) -> NDArray[np.float64]:
