@@ -1,11 +1,14 @@
 """The files of paths: each file once, even if several paths, globs, folders and links refer to it."""
 
 import glob
-from collections.abc import Callable, Iterable, Iterator
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from dpsu.errors import SourceError
+
+ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
 
 @dataclass(frozen=True)
@@ -29,7 +32,7 @@ class Found:
 
 
 def find_files(
-    paths: Iterable[str | Path], wanted: Callable[[Path], bool], none_in_folder: str
+    paths: Sequence[str | Path], wanted: Callable[[Path], bool], none_in_folder: str
 ) -> list[Found]:
     """The files in `paths`: files, globs, and folders, whose `wanted` files at any depth count.
 
@@ -37,6 +40,12 @@ def find_files(
     is missing.
     """
     files: dict[tuple[object, ...], Found] = {}
+    if any(ADDRESS.match(str(path)) for path in paths):
+        # Not quoted: an address may have a password.
+        raise SourceError(
+            "addresses such as https:// and s3:// are not read, and of databases only postgresql:// and sqlite://, "
+            "alone and with a query: give files of this machine"
+        )
     for path in dict.fromkeys(map(str, paths)):
         for found in _find(path, wanted, none_in_folder):
             files.setdefault(found.identity, found)
