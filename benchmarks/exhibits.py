@@ -210,19 +210,14 @@ def large_text(facts: Facts) -> Table:
 
 
 def files(facts: Facts) -> Table:
-    """Releases from several kinds of files, relative to reading them."""
-    timings = facts["timings"]
-    rows = [
-        (
-            name,
-            digits(timings[f"read, {name}"]["median"]),
-            *timed(timing),
-            digits(timing["median"] / timings[f"read, {name}"]["median"]),
-        )
-        for name, timing in timings.items()
-        if not name.startswith("read")
-    ]
-    return Table(("files", "seconds to read", "seconds to items", "minimum", "spread", "relative"), rows)
+    """Releases from several kinds of files, relative to reading them, and to reading them and counting words."""
+    timings, rows = facts["timings"], []
+    for name in (name for name in timings if "," not in name):
+        read, counted, released = (timings[f"{kind}{name}"]["median"] for kind in ("read, ", "count, ", ""))
+        row = (name, digits(read), digits(counted), digits(released), spread(timings[name]))
+        rows.append((*row, digits(released / read), digits(released / counted)))
+    headings = ("files", "s to read", "s to count words", "s to released words", "spread")
+    return Table((*headings, "relative to reading", "relative to counting"), rows)
 
 
 TABLES: dict[str, Callable[[Facts], Table]] = {

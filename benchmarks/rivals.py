@@ -9,6 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 ITEM = pl.col("item")
+WORD = r"[\p{L}\p{Nd}][\p{L}\p{M}\p{Nd}]*"
 
 
 def by_window(path: Path, epsilon: float, delta: float, max_items: int) -> pl.Series:
@@ -59,7 +60,7 @@ def read_and_encode(path: Path) -> pl.DataFrame:
 
 def words_by_hand(path: Path, epsilon: float, delta: float, max_items: int) -> pl.Series:
     """The private script for text: words by a regular expression, distinct ones per user, a cut, a count, noise."""
-    words = pl.col("text").str.to_lowercase().str.extract_all(r"[\p{L}\p{Nd}][\p{L}\p{M}\p{Nd}]*")
+    words = pl.col("text").str.to_lowercase().str.extract_all(WORD)
     pairs = pl.scan_parquet(path).select(user="author", item=words).explode("item", empty_as_null=False)
     sets = pairs.group_by("user").agg(ITEM.unique().shuffle().head(max_items))
     return _decide(_counted(sets.select("item")), epsilon, delta, max_items)
@@ -79,7 +80,7 @@ def pre_tokenizer(path: Path) -> int:
     from tokenizers import Regex, normalizers, pre_tokenizers
 
     lower = normalizers.Lowercase()
-    split = pre_tokenizers.Split(Regex(r"[\p{L}\p{Nd}][\p{L}\p{M}\p{Nd}]*"), behavior="removed", invert=True)
+    split = pre_tokenizers.Split(Regex(WORD), behavior="removed", invert=True)
     counts: Counter[str] = Counter()
     for text in pl.read_parquet(path)["text"]:
         counts.update(word for word, _ in split.pre_tokenize_str(lower.normalize_str(text)))
@@ -95,6 +96,16 @@ def read_text(path: Path) -> pl.DataFrame:
     """Users and texts in memory."""
     scan = pl.scan_parquet if path.suffix == ".parquet" else pl.scan_ndjson
     return scan(path).select("author", "text").collect()
+
+
+def count_words(path: Path) -> pl.DataFrame:
+    """How often each word occurs: texts of a table, or of the text files of a folder, divided by a regular expression."""
+    if path.is_dir():
+        texts = pl.DataFrame({"text": [file.read_text() for file in sorted(path.rglob("*.txt"))]})
+    else:
+        texts = read_text(path)
+    words = pl.col("text").str.to_lowercase().str.extract_all(WORD)
+    return texts.lazy().select(words.explode(empty_as_null=False).value_counts()).collect()
 
 
 def draw_normals(size: int, scale: float) -> NDArray[np.float64]:

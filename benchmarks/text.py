@@ -83,10 +83,14 @@ def measure_files(settings: Settings, corpus: Corpus) -> Facts:
     folder = settings.scratch / "files"
     frame = titles(settings).head(QUICK_FILES if settings.quick else FILES)
     plain, zipped, packed, table = _write_files(folder, frame)
-    contestants: Contestants = {"read, folder": partial(rivals.read_folder, plain)}
-    contestants["folder"] = partial(release_files, plain)
+    contestants: Contestants = {
+        "read, folder": partial(rivals.read_folder, plain),
+        "count, folder": partial(rivals.count_words, plain),
+        "folder": partial(release_files, plain),
+    }
     for name, path in (("jsonl.gz", zipped), ("jsonl.zst", packed), ("parquet", table)):
         contestants[f"read, {name}"] = partial(rivals.read_text, path)
+        contestants[f"count, {name}"] = partial(rivals.count_words, path)
         contestants[name] = partial(release_text, path, ngrams=(1,))
     timings = interleaved(contestants, min(settings.repetitions, MOST_REPETITIONS))
     shutil.rmtree(folder)

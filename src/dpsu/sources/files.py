@@ -67,8 +67,9 @@ def scan_paths(
             f"there is no format {format!r}; known are {', '.join(FORMATS)}.{did_you_mean(format, FORMATS)}"
         )
 
-    def is_data(file: Path) -> bool:
+    def is_data(name: str) -> bool:
         """Files that start with a dot or underscore are metadata, not data."""
+        file = Path(name)
         hidden = any(part.startswith((".", "_")) for part in file.parts)
         return not hidden and (format is not None or _ending(file) in FORMATS)
 
