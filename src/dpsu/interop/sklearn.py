@@ -30,6 +30,7 @@ from dpsu.outcome.statement import Statement
 from dpsu.run import Terms, run
 from dpsu.sources.corpus import Tokenizer, split_rows_of, split_text
 from dpsu.sources.discreet import discreet
+from dpsu.sources.foreign import understood
 from dpsu.sources.frames import column_of
 from dpsu.sources.source import Source
 from dpsu.sources.tokenize import word_rule
@@ -56,7 +57,7 @@ class TextSplitter:
     """A tokenizer with the steps of scikit-learn around it: lower case before, stop words left out after."""
 
     def __init__(self, tokenizer: Tokenizer, lowercase: bool, stop_words: frozenset[str]) -> None:
-        self.tokenizer = tokenizer
+        self.tokenizer = understood(tokenizer)
         self.lowercase = lowercase
         self.stop_words = stop_words
 
