@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from dpsu.engines.contract import Columns, Rule, Step, Walk
 from dpsu.engines.local import LocalEngine, Rows, longest_of, tallied
+from dpsu.engines.rows import SATURATION, merged, shard_bounds, some_users, union
 from dpsu.randomness.stream import Purpose, Stream
 from dpsu.sets.keys import KeyEncoder
 from dpsu.sets.user_sets import UserSets, digest_order, places
@@ -33,8 +34,8 @@ SELF = -1
 BATCH_ROWS, BATCH_BYTES = 1 << 17, 1 << 26
 """Rows, or bytes if rows are long, that are collected before they are divided: Spark's own batches are too small."""
 
-SATURATION = 1 << 62
-"""Limit of sums over parts; all thresholds are far below it."""
+Places = Sequence[int]
+"""The places of parts, in ascending order, or of shards, in descending order (see `even_places`)."""
 
 Letter = tuple[int, int, bytes]
 Part = tuple[int, Rows]
@@ -83,6 +84,47 @@ def on_batches(
         yield from apply(batch)
 
 
+# -- places
+
+
+def even_places(number: int, partitions: int, sign: int = 1) -> Places:
+    """This number of places with ascending absolute values, which Spark's hash divides evenly among its partitions.
+
+    With 0, 1, 2, … it would leave partitions empty: 8 places fall into 4 of 8 partitions.
+    """
+    found: list[int] = []
+    first, size = 1, 4 * number * partitions
+    while len(found) < number:
+        numbers = sign * np.arange(first, first + size, dtype=np.int64)
+        partition = _spark_hash(numbers).astype(np.int64) % partitions
+        own = [np.flatnonzero(partition == each) for each in range(min(number, partitions))]
+        at = 0
+        while len(found) < number:
+            choice = own[len(found) % partitions]
+            next_one = np.searchsorted(choice, at)
+            if next_one == len(choice):
+                break
+            at = int(choice[next_one]) + 1
+            found.append(int(numbers[at - 1]))
+        first += size
+    return found
+
+
+def _spark_hash(values: NDArray[np.int64]) -> NDArray[np.int32]:
+    """What Spark partitions a column of longs by: Murmur3 with the seed 42."""
+    words, hashed = values.view(np.uint64), np.full(len(values), 42, np.uint32)
+    for shift in (0, 32):
+        k = (words >> np.uint64(shift)).astype(np.uint32) * np.uint32(0xCC9E2D51)
+        k = (k << np.uint32(15) | k >> np.uint32(17)) * np.uint32(0x1B873593)
+        hashed ^= k
+        hashed = (hashed << np.uint32(13) | hashed >> np.uint32(19)) * np.uint32(5) + np.uint32(0xE6546B64)
+    hashed ^= np.uint32(8)  # bytes
+    for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35), (16, 1)):
+        hashed ^= hashed >> np.uint32(shift)
+        hashed *= np.uint32(factor)
+    return hashed.view(np.int32)
+
+
 # -- reading: rows of the source into parts
 
 
@@ -103,39 +145,33 @@ def divide(
     batches: Iterable[pa.RecordBatch],
     *,
     user: list[str],
-    parts: int,
+    parts: Places,
     stream: Stream,
-    distinct: bool,
     label: str,
 ) -> Iterator[pa.RecordBatch]:
-    """Letters to the parts with the rows of their users; `distinct` drops repeated rows."""
-    apply = in_task(partial(_divide, user=user, parts=parts, stream=stream, distinct=distinct, label=label))
+    """Letters to the parts with the rows of their users."""
+    apply = in_task(partial(_divide, user=user, parts=parts, stream=stream, label=label))
     for table in in_large_batches(batches):
         yield apply(table)
 
 
-def _divide(
-    table: pa.Table, user: list[str], parts: int, stream: Stream, distinct: bool, label: str
-) -> pa.RecordBatch:
+def _divide(table: pa.Table, user: list[str], parts: Places, stream: Stream, label: str) -> pa.RecordBatch:
     frame = as_frame(table)
     require_types(frame.schema, label)
     require_values(frame, label)
-    if distinct:
-        kept = frame.select(pl.struct(pl.all()).is_first_distinct()).to_series().arg_true()
-        frame, table = frame[kept], table.take(kept.to_arrow())
     encoder = KeyEncoder(frame.schema, user, stream.digest_key)
     codes = encoder.encode(frame)
-    part = (stream.words(Purpose.PART, 0, encoder.digests()) % np.uint64(parts))[codes]
+    part = (stream.words(Purpose.PART, 0, encoder.digests()) % np.uint64(len(parts)))[codes]
     order = np.argsort(part, kind="stable")
-    bounds = np.searchsorted(part[order], np.arange(parts + 1, dtype=np.uint64))
+    bounds = np.searchsorted(part[order], np.arange(len(parts) + 1, dtype=np.uint64))
     rows = table.take(pa.array(order))
     return _letters(
-        (number, SELF, _as_block(rows.slice(bounds[number], bounds[number + 1] - bounds[number])))
+        (parts[number], SELF, as_block(rows.slice(bounds[number], bounds[number + 1] - bounds[number])))
         for number in np.flatnonzero(np.diff(bounds)).tolist()
     )
 
 
-def _as_block(rows: pa.Table) -> bytes:
+def as_block(rows: pa.Table) -> bytes:
     """Rows as one Arrow stream: Spark sorts and moves a block as a single row, which is much faster than single rows."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, rows.schema) as writer:
@@ -176,7 +212,7 @@ def as_frame(table: pa.Table) -> pl.DataFrame:
 # -- parts
 
 
-def announce(batch: pa.RecordBatch, *, shards: int) -> Iterator[pa.RecordBatch]:
+def announce(batch: pa.RecordBatch, *, shards: Places) -> Iterator[pa.RecordBatch]:
     """Every part sends the shards the list of its items."""
     for part, rows in _parts_in(batch):
         yield _letters(_to_shards(part, rows, shards, digest=rows.item_digests))
@@ -189,13 +225,13 @@ def cut(batch: pa.RecordBatch, *, max_items: int, stream: Stream, round: int) ->
         yield _letters([(part, SELF, _pack(smaller))])
 
 
-def weigh_alone(batch: pa.RecordBatch, *, rule: Rule, shards: int) -> Iterator[pa.RecordBatch]:
+def weigh_alone(batch: pa.RecordBatch, *, rule: Rule, shards: Places) -> Iterator[pa.RecordBatch]:
     """The weights of the users of every part, if they do not depend on the items' columns."""
     for part, rows in _parts_in(batch):
         yield _letters(_weighed(part, rows, {}, rule, shards))
 
 
-def weigh_informed(own: pa.Table, mail: pa.Table, *, rule: Rule, cut: Cut | None, shards: int) -> pa.Table:
+def weigh_informed(own: pa.Table, mail: pa.Table, *, rule: Rule, cut: Cut | None, shards: Places) -> pa.Table:
     """The weights of the users of a part, after the shards have sent the columns of its items."""
     ((part, rows),) = _parts_in(own)
     columns = _read_mail(mail)
@@ -204,7 +240,7 @@ def weigh_informed(own: pa.Table, mail: pa.Table, *, rule: Rule, cut: Cut | None
     return pa.Table.from_batches([_letters(_weighed(part, rows, columns, rule, shards))])
 
 
-def _weighed(part: int, rows: Rows, columns: Columns, rule: Rule, shards: int) -> Iterator[Letter]:
+def _weighed(part: int, rows: Rows, columns: Columns, rule: Rule, shards: Places) -> Iterator[Letter]:
     given = LocalEngine(1).weigh([rows], columns, rule)
     return _to_shards(part, rows, shards, total=given["total"], held=given["held"])
 
@@ -242,25 +278,20 @@ def decode(own: pa.Table, mail: pa.Table) -> pa.Table:
     return names.decode(released.astype(np.uint32)).to_arrow().cast(types)
 
 
-def split_for_walk(batch: pa.RecordBatch, *, parts: int, stream: Stream) -> Iterator[pa.RecordBatch]:
+def split_for_walk(batch: pa.RecordBatch, *, parts: Places, stream: Stream) -> Iterator[pa.RecordBatch]:
     """The rows of every part, divided among the `parts` of a policy by a keyed hash of the user."""
     for part, rows in _parts_in(batch):
-        word = stream.words(Purpose.PART, 0, rows.user_digests) % np.uint64(parts)
-        yield _letters((h, part, _pack(_some_users(rows, np.flatnonzero(word == h)))) for h in range(parts))
+        word = stream.words(Purpose.PART, 0, rows.user_digests) % np.uint64(len(parts))
+        yield _letters(
+            (place, part, _pack(some_users(rows, np.flatnonzero(word == h)))) for h, place in enumerate(parts)
+        )
 
 
-def _some_users(rows: Rows, users: NDArray[np.int64]) -> Rows:
-    sizes = np.diff(rows.indptr)[users]
-    indptr = np.concatenate([[0], np.cumsum(sizes)])
-    at = np.repeat(rows.indptr[users] - indptr[:-1], sizes) + np.arange(indptr[-1])
-    return replace(rows, indptr=indptr, items=rows.items[at], user_digests=rows.user_digests[users])
-
-
-def walk_part(table: pa.Table, *, walk: Walk, stream: Stream, shards: int) -> pa.Table:
+def walk_part(table: pa.Table, *, walk: Walk, stream: Stream, shards: Places) -> pa.Table:
     """Run a policy on one of its parts: its users come from all parts with rows, and so do the results."""
     turn = table.column("place")[0].as_py()
     senders, blocks = zip(*sorted(_parts_in(table, "sender"), key=lambda block: block[0]), strict=True)
-    rows, where = _merged(blocks)
+    rows, where = merged(blocks)
     given = LocalEngine(1).walk([rows], {}, replace(walk, parts=1), stream)
     total, held = given["total"].copy(), given["held"].copy()
     answers: list[Letter] = []
@@ -270,38 +301,13 @@ def walk_part(table: pa.Table, *, walk: Walk, stream: Stream, shards: int) -> pa
     return pa.Table.from_batches([_letters(answers)])
 
 
-def _merged(blocks: Iterable[Rows]) -> tuple[Rows, list[NDArray[np.uint32]]]:
-    """The rows of all blocks with a common numbering of users and items, and the numbers of each block's items."""
-    blocks = list(blocks)
-    digests, numbers = _union([block.item_digests for block in blocks])
-    items = np.concatenate([number[block.items] for block, number in zip(blocks, numbers, strict=True)])
-    sizes = np.concatenate([np.diff(block.indptr) for block in blocks])
-    users = np.concatenate([block.user_digests for block in blocks])
-    held = np.zeros(len(digests), np.bool_)
-    held[items] = True
-    indptr = np.concatenate([[0], np.cumsum(sizes)])
-    merged = Rows(indptr, items, users, digests, held, max(block.longest for block in blocks))
-    return _some_users(merged, digest_order(users)), numbers
-
-
-def _union(parts: list[NDArray[np.uint64]]) -> tuple[NDArray[np.uint64], list[NDArray[np.uint32]]]:
-    """The distinct digests in ascending order, and the positions of the digests of each part."""
-    everything = np.concatenate(parts)
-    order = digest_order(everything)
-    ordered = everything[order]
-    fresh = np.ones(len(ordered), np.bool_)
-    fresh[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
-    numbers = (np.cumsum(fresh) - 1).astype(np.uint32)[places(order)]
-    return ordered[fresh], np.split(numbers, np.cumsum([len(part) for part in parts])[:-1])
-
-
 # -- shards
 
 
 def found_shard(table: pa.Table) -> pa.Table:
     """A shard, built from the announcements of the parts."""
     letters = sorted(_open(table), key=lambda letter: letter[1])
-    digests, numbers = _union([content["digest"] for _, _, (_, content) in letters])
+    digests, numbers = union([content["digest"] for _, _, (_, content) in letters])
     links = {part: number for (_, part, _), number in zip(letters, numbers, strict=True)}
     return _state(letters[0][0], Shard({"digest": digests}, links))
 
@@ -310,7 +316,7 @@ def post(batch: pa.RecordBatch, *, reads: list[str]) -> Iterator[pa.RecordBatch]
     """Every shard sends each part the columns of its items."""
     for place, _, shard in _open(batch):
         yield _letters(
-            (part, -1 - place, _pack({name: shard.columns[name][at] for name in reads}))
+            (part, -place, _pack({name: shard.columns[name][at] for name in reads}))
             for part, at in shard.links.items()
         )
 
@@ -351,14 +357,13 @@ def find(batch: pa.RecordBatch, *, step: Callable[[Any], NDArray[Any]]) -> Itera
 
 
 def _to_shards(
-    part: int, rows: Rows, shards: int, turn: int = 0, **columns: NDArray[Any]
+    part: int, rows: Rows, shards: Places, turn: int = 0, **columns: NDArray[Any]
 ) -> Iterator[Letter]:
     """The columns of a part's items, divided into letters: digests are in ascending order, and so are shards."""
-    shard = (rows.item_digests[:, 0] >> np.uint64(32)) * np.uint64(shards) >> np.uint64(32)
-    bounds = np.searchsorted(shard, np.arange(shards + 1, dtype=np.uint64))
+    bounds = shard_bounds(rows.item_digests, len(shards))
     for number in np.flatnonzero(np.diff(bounds)).tolist():
         own = slice(bounds[number], bounds[number + 1])
-        yield -1 - number, part, _pack((turn, {name: column[own] for name, column in columns.items()}))
+        yield shards[number], part, _pack((turn, {name: column[own] for name, column in columns.items()}))
 
 
 def _read_mail(mail: pa.Table) -> dict[str, NDArray[Any]]:
