@@ -75,21 +75,18 @@ def sizes(copies: int, modes: list[str], repetitions: int) -> list[dict[str, Any
         def plain() -> object:
             return pairs.groupBy("item").sum("weight").write.format("noop").mode("overwrite").save()
 
-        for _ in range(SUMS_TO_WARM_UP):
+        for _ in range(1 + SUMS_TO_WARM_UP // copies):
             plain()
         sums, rows = [], []
         for mode in modes:
-            if mode != "exchange" or repetitions > 1:  # an exchange is long, and warm after its first rounds
-                released(pairs, mode)
+            released(pairs, mode)
             times = []
             for _ in range(repetitions):
-                sums += [seconds(plain) for _ in range(3)]
+                sums += [seconds(plain) for _ in range(3 if copies == 1 else 1)]
                 times.append(seconds(lambda mode=mode: released(pairs, mode)))  # type: ignore[misc]
-            rows.append(
-                {"part": "sizes", "copies": copies, "mode": mode, "seconds": median(times), "all": times}
-            )
-        for row in rows:
-            row |= {"plain": median(sums), "ratio": row["seconds"] / median(sums)}
+            found = {"seconds": median(times), "plain": median(sums), "ratio": median(times) / median(sums)}
+            rows.append({"part": "sizes", "copies": copies, "mode": mode, **found, "all": times})
+            print(rows[-1], flush=True)
         return rows
 
 
@@ -169,7 +166,7 @@ def text(modes: list[str], repetitions: int) -> list[dict[str, Any]]:
 
 
 def loss(modes: list[str]) -> list[dict[str, Any]]:
-    """The items with and without the loss of an executor in round 10."""
+    """The items with and without the loss of an executor in round 10 of a task."""
     from dpsu.algorithms.focused import FocusedGaussian, FocusedMechanism
 
     marker = Path(tempfile.mkdtemp()) / "killed"
@@ -232,13 +229,12 @@ def main() -> None:
     if "sizes" in arguments.parts:
         for copies in arguments.copies:
             rows += sizes(copies, arguments.modes, arguments.repetitions)
-            print(*rows, sep="\n", flush=True)
     if "hard" in arguments.parts:
         rows += hard(arguments.modes)
     if "text" in arguments.parts:
         rows += text(arguments.modes, arguments.repetitions)
     if "loss" in arguments.parts:
-        rows += loss([mode for mode in arguments.modes if mode != "task"])
+        rows += loss([mode for mode in arguments.modes if mode != "exchange"])
     if arguments.json:
         arguments.json.write_text(json.dumps(rows, indent=2) + "\n")
 

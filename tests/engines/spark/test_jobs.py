@@ -127,18 +127,19 @@ def test_without_room_for_peers_the_exchange_is_taken_or_the_reason_is_told(
 ) -> None:
     source = on_spark(baskets().select("user", "item"))
     settings = {"spark.dynamicAllocation.enabled": "true", LIMIT: "20000"}
-    monkeypatch.setattr(
-        "dpsu.engines.spark.barrier.setting", lambda _, name, default: settings.get(name, default)
-    )
-    monkeypatch.setattr(
-        "dpsu.engines.spark.jobs.setting", lambda _, name, default: settings.get(name, default)
-    )
+    for module in ("barrier", "session"):
+        monkeypatch.setattr(
+            f"dpsu.engines.spark.{module}.setting", lambda _, name, default: settings.get(name, default)
+        )
     with pytest.raises(InvalidArgument, match="dynamicAllocation"):
         released(source, spark_mode="barrier")
     with caplog.at_level(logging.INFO, "dpsu.spark"):
         released(source, algorithm="weighted-gaussian")
     assert "dynamicAllocation" in caplog.text
     assert "exchange" in caplog.text
+    settings[LIMIT] = "many"
+    with pytest.raises(InvalidArgument, match=LIMIT):
+        released(source)
 
 
 def test_only_released_items_come_to_the_driver(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ import polars as pl
 from dpsu.algorithms.job import Chosen
 from dpsu.engines.local import LocalEngine
 from dpsu.engines.spark.parts import as_frame
-from dpsu.engines.spark.session import checkpoint, named, setting, translated
+from dpsu.engines.spark.session import checkpoint, named, setting, translated, whole_number
 from dpsu.engines.spark.whole import Done
 from dpsu.sources.columns import key_columns
 from dpsu.sources.discreet import discreet
@@ -63,10 +63,10 @@ def room_for_peers(session: Any) -> Room:
         return Room(0, "pyarrow has no Arrow Flight")
     if setting(session, "spark.dynamicAllocation.enabled", "false").lower() == "true":
         return Room(0, "spark.dynamicAllocation.enabled is on, with which Spark has no barrier stages")
-    asked = setting(session, PEERS, "")
-    if asked.isdigit() and int(asked):
-        return Room(int(asked))
+    asked = whole_number(session, PEERS, 0)
     context = getattr(session, "sparkContext", None)
+    if context is None and asked:
+        return Room(asked)
     if context is None:
         return Room(0, f"a Connect client does not know how many tasks can run at once: set {PEERS}")
     slots, free = _slots(context)
@@ -77,8 +77,10 @@ def room_for_peers(session: Any) -> Room:
         time.sleep(0.02)
         slots, free = _slots(context)
     if 2 * free < slots:
-        return Room(slots, f"other jobs take more than half of the slots ({slots - free} of {slots})")
-    return Room(free)
+        return Room(
+            min(slots, asked or slots), f"other jobs take {slots - free} of {slots} slots, more than half"
+        )
+    return Room(min(free, asked or free))
 
 
 def _slots(context: Any) -> tuple[int, int]:
@@ -96,7 +98,7 @@ def run_in_barrier(
 
     from dpsu.engines.spark.flight import Passport
 
-    threads = int(setting(spark.session, "spark.task.cpus", "1"))
+    threads = whole_number(spark.session, "spark.task.cpus", 1)
     with LocalEngine(1) as local:
         like = spark.session.createDataFrame(work(none, local)[1].clear().to_arrow())
     task = partial(

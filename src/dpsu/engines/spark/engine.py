@@ -18,6 +18,18 @@ from numpy.typing import NDArray
 from dpsu.engines.contract import DigestTest, Rule, Step, Walk
 from dpsu.engines.spark import parts as workers
 from dpsu.engines.spark.keeping import Scratch, keeper_for
+from dpsu.engines.spark.letters import (
+    NAMES,
+    SCHEMA,
+    SELF,
+    Places,
+    even_places,
+    on_group,
+    on_groups,
+    on_letters,
+    on_table,
+)
+from dpsu.engines.spark.letters import read as read_letters
 from dpsu.engines.spark.session import (
     checkpoint,
     named,
@@ -42,8 +54,7 @@ if TYPE_CHECKING:
     from dpsu.algorithms.job import Job
     from dpsu.sources.source import Source
 
-LETTERS = "place long, sender long, payload binary"
-PARTS = LETTERS + ", names binary"
+BLOCKS = "place long, first long, rows binary"
 
 LABEL = "the Spark frame"
 LOCAL_ONLY = "lists, candidates, counts and sums are not for spark_mode='exchange'."
@@ -100,7 +111,7 @@ class SparkEngine:
             int(partitions) if partitions.isdigit() else MOST_SHARDS
         )  # some platforms say "auto"
         self._spread_over = 1
-        self._shards: workers.Places = []
+        self._shards: Places = []
 
     def __enter__(self) -> "SparkEngine":
         self._restore_python = set_python(self._session)
@@ -155,15 +166,15 @@ class SparkEngine:
         self._spread_over = min(n_parts, MOST_SHARDS, self._partitions)
         self._shards = self._places(min(n_parts, MOST_SHARDS), -1)
         divide = partial(workers.divide, user=users, parts=self._places(n_parts), stream=stream, label=LABEL)
-        divided = rows.mapInArrow(divide, LETTERS)
+        divided = rows.mapInArrow(divide, BLOCKS)
         if words:
             read: Callable[..., Any] = partial(read_text, rule=words, user=users, stream=stream)
             names, schema = [words.name], f"{named(words.name)} string"
         else:
             read = partial(read_sets, user=users, item=items, stream=stream)
             names, schema = items, rows.select(*map(named, items)).schema
-        build = workers.on_group(workers.build_part, read=read, item=names)
-        parts = self._grouped(divided).applyInArrow(build, PARTS)
+        build = on_table(workers.build_part, read_frame=read, item=names)
+        parts = self._grouped(divided).applyInArrow(build, SCHEMA)
         return Sets(self._keeper.keep(self._spread(parts, "place")), schema)
 
     def read_corpus(self, source: "Source", stream: Stream) -> Any:
@@ -186,7 +197,8 @@ class SparkEngine:
         """The values that `step` finds in all shards."""
         told = self._map(self._added_up(items), workers.find, step=step)
         with translated():
-            return np.concatenate([workers.unpack(row["payload"]) for row in told.collect()])
+            letters = read_letters(told.toArrow().to_batches())
+            return np.concatenate([letter.content for letter in letters])
 
     def own(self, digests: Digests) -> NoReturn:
         """Not supported on Spark."""
@@ -210,7 +222,7 @@ class SparkEngine:
 
     def require_users(self, sets: Sets, most: int) -> None:
         """Raise an error if there are more users than the calibration covers; Spark compares, and the count stays there."""
-        sizes = sets.parts.mapInArrow(partial(workers.on_batches, workers.count_users), "users long")
+        sizes = _states(sets.parts).mapInArrow(workers.count_users, "users long")
         with translated():
             if not sizes.groupBy().sum("users").where(f"`sum(users)` > {most}").isEmpty():
                 raise TooLarge(
@@ -222,20 +234,20 @@ class SparkEngine:
         """The shards of the items of all parts."""
         if sets.table is not None:
             return sets.table
-        news = self._map(sets.parts, workers.announce, shards=self._shards)
-        return Items(self._grouped(news).applyInArrow(workers.on_group(workers.found_shard), LETTERS))
+        news = self._map(_states(sets.parts), workers.announce, shards=self._shards)
+        return Items(self._grouped(news).applyInArrow(on_group(workers.found_shard), SCHEMA))
 
     def restrict(self, sets: Sets, items: Items) -> Sets:
         """The parts restricted to open items, with their table of items."""
         mail = self._map(self._added_up(items), workers.post, reads=["open"])
-        parts = _letters(sets.parts).groupBy("place")
-        left = parts.cogroup(self._grouped(mail)).applyInArrow(workers.on_groups(workers.restrict), LETTERS)
+        parts = _states(sets.parts).groupBy("place")
+        left = parts.cogroup(self._grouped(mail)).applyInArrow(on_groups(workers.restrict), SCHEMA)
         return Sets(self._keeper.keep(self._spread(left, "place")), sets.item, items)
 
     def tally(self, sets: Sets, bins: Sequence[int], noise: Callable[[Any], Any]) -> NDArray[np.int64]:
         """The noisy number of users by the size of their sets; exact numbers stay on the workers."""
-        told = self._map(sets.parts, workers.tally_part, bins=bins)
-        add = workers.on_group(workers.add_tallies, noise=noise)
+        told = self._map(_states(sets.parts), workers.tally_part, bins=bins)
+        add = on_group(workers.add_tallies, noise=noise)
         with translated():
             (row,) = told.groupBy("place").applyInArrow(add, "users array<long>").collect()
         return np.array(row["users"], np.int64)
@@ -251,8 +263,9 @@ class SparkEngine:
     ) -> SparkRows:
         """Sample every user's set; with `keep` only when the rows are weighed, so that no round writes them again."""
         if keep is not None:
-            return SparkRows(sets.parts, workers.Cut(max_items, stream, round))
-        cut = self._map(sets.parts, workers.cut, max_items=max_items, stream=stream, round=round)
+            parts = _states(sets.parts) if isinstance(sets, Sets) else sets.parts
+            return SparkRows(parts, workers.Cut(max_items, stream, round))
+        cut = self._map(_states(sets.parts), workers.cut, max_items=max_items, stream=stream, round=round)
         return SparkRows(self._keeper.keep(self._spread(cut, "place")))
 
     def weigh(self, rows: SparkRows, items: Items, rule: Rule) -> Items:
@@ -262,9 +275,9 @@ class SparkEngine:
         shards = self._added_up(items)
         if reads:
             mail = self._map(shards, workers.post, reads=reads)
-            weigh = workers.on_groups(workers.weigh_informed, cut=rows.cut, **sent)
-            parts = _letters(rows.parts).groupBy("place")
-            given = parts.cogroup(self._grouped(mail)).applyInArrow(weigh, LETTERS)
+            weigh = on_groups(workers.weigh_informed, cut=rows.cut, **sent)
+            parts = rows.parts.groupBy("place")
+            given = parts.cogroup(self._grouped(mail)).applyInArrow(weigh, SCHEMA)
         else:
             given = self._map(rows.parts, workers.weigh_alone, **sent)
         return Items(given.unionByName(shards), np.int64, items.checkpoint)
@@ -274,8 +287,8 @@ class SparkEngine:
         turns = self._places(walk.parts)
         blocks = self._map(rows.parts, workers.split_for_walk, parts=turns, stream=stream)
         sent: dict[str, Any] = {"walk": walk, "stream": stream, "shards": self._shards}
-        follow = workers.on_group(workers.walk_part, **sent)
-        given = self._grouped(blocks).applyInArrow(follow, LETTERS)
+        follow = on_group(workers.walk_part, **sent)
+        given = self._grouped(blocks).applyInArrow(follow, SCHEMA)
         return Items(given.unionByName(self._added_up(items)), walk.dtype, items.checkpoint)
 
     def update(self, items: Items, step: Step) -> Items:
@@ -293,8 +306,8 @@ class SparkEngine:
         With scratch tables, which are dropped at the end, they go to the driver.
         """
         mail = self._map(self._added_up(items), workers.post, reads=["released"])
-        parts = sets.parts.select("place", "names").groupBy("place")
-        decode = workers.on_groups(workers.decode)
+        parts = sets.parts.where(f"sender = {NAMES}").groupBy("place")
+        decode = on_groups(workers.decode)
         told = parts.cogroup(self._grouped(mail)).applyInArrow(decode, sets.item)
         if isinstance(self._keeper, Scratch):
             with translated():
@@ -307,11 +320,11 @@ class SparkEngine:
         """The shards after adding the weights that were sent to them."""
         if items.given is None:
             return items.shards
-        gather = workers.on_group(workers.gather, dtype=items.given, step=step)
-        return self._grouped(items.shards).applyInArrow(gather, LETTERS)
+        gather = on_group(workers.gather, dtype=items.given, step=step)
+        return self._grouped(items.shards).applyInArrow(gather, SCHEMA)
 
     def _map(self, table: "DataFrame", function: Callable[..., Any], **options: Any) -> "DataFrame":
-        return _letters(table).mapInArrow(partial(workers.on_batches, partial(function, **options)), LETTERS)
+        return table.mapInArrow(partial(on_letters, partial(function, **options)), SCHEMA)
 
     def _grouped(self, table: "DataFrame") -> Any:
         return self._spread(table, "place").groupBy("place")
@@ -320,9 +333,10 @@ class SparkEngine:
         """As many Spark partitions as places, within the limit of the session, so that joined tables need not move again."""
         return table.repartition(self._spread_over, *by)
 
-    def _places(self, number: int, sign: int = 1) -> workers.Places:
-        return workers.even_places(number, self._spread_over, sign)
+    def _places(self, number: int, sign: int = 1) -> Places:
+        return even_places(number, self._spread_over, sign)
 
 
-def _letters(table: "DataFrame") -> "DataFrame":
-    return table.select("place", "sender", "payload")
+def _states(table: "DataFrame") -> "DataFrame":
+    """The parts without the names of their items."""
+    return table.where(f"sender = {SELF}")

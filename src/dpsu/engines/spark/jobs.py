@@ -20,7 +20,7 @@ from dpsu.algorithms.job import Chosen, Job, SingleJob, Tell
 from dpsu.algorithms.public_items import Listed
 from dpsu.engines.local import LocalEngine
 from dpsu.engines.spark.barrier import Room, room_for_peers, run_in_barrier
-from dpsu.engines.spark.session import grouped_jobs, setting, translated
+from dpsu.engines.spark.session import grouped_jobs, setting, translated, whole_number
 from dpsu.engines.spark.whole import PIECES, in_one_task, packed, run_whole
 from dpsu.errors import CuratorNote, InvalidArgument, NullValues
 from dpsu.outcome.release import Brought
@@ -93,7 +93,7 @@ class SparkJob(Job):
 
     def _choose(self, engine: "SparkEngine", rows: int, lists: Listed, source: Source) -> tuple[Mode, Room]:
         """One task if the rows are few, else peers if there is room for them. Nothing of the choice is in the output."""
-        limit = int(setting(engine.session, LIMIT, str(TASK_ROWS)))
+        limit = whole_number(engine.session, LIMIT, TASK_ROWS)
         divided = isinstance(self._job, SingleJob) and "candidates" not in self.promise.parameters
         counting = self._job.counting if isinstance(self._job, SingleJob) else None
         measured = bool(lists or source.sums or counting)
@@ -141,7 +141,7 @@ class SparkJob(Job):
             with LocalEngine(1) as local:
                 done, names = work(sets.none, local)
         else:
-            threads = int(setting(engine.session, "spark.task.cpus", "1"))
+            threads = whole_number(engine.session, "spark.task.cpus", 1)
             task = partial(in_one_task, work=work, threads=threads, none=sets.none)
             with grouped_jobs(engine.session, "dpsu: the release, in one task", self._group), translated():
                 blocks = sets.rows.mapInArrow(packed, "rows binary").repartition(1)

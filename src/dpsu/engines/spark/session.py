@@ -68,6 +68,14 @@ def setting(session: "SparkSession", name: str, default: str) -> str:
         return default
 
 
+def whole_number(session: "SparkSession", name: str, default: int) -> int:
+    """A setting that is a whole number."""
+    value = setting(session, name, str(default))
+    if not value.isdigit():
+        raise InvalidArgument(f"the setting {name} must be a whole number, not {value!r}.")
+    return int(value)
+
+
 def set_python(session: "SparkSession") -> Callable[[], None]:
     """Make the workers of this machine use this Python, unless the session sets one; returns how to undo it.
 
