@@ -62,7 +62,7 @@ def release(
     period: str | None = None,
     unsafe: bool = False,
     engine: Literal["local", "spark"] | None = None,
-    spark_mode: Literal["task", "exchange"] | None = None,
+    spark_mode: Literal["task", "barrier", "exchange"] | None = None,
     progress: Progress = None,
 ) -> Release:
     """Release the items that many users share, (epsilon, delta)-differentially private for every user.
@@ -100,8 +100,8 @@ def release(
     `period` names the period that the data is from, such as "2026-01", and makes the promise one about a user's data in
     that period alone: a ledger adds up period by period (docs/series.md). `dpsu.Series` protects all periods together.
 
-    `engine="spark"` runs on Spark, as every Spark frame does: small data in one task, large data in exchanges.
-    `spark_mode` forces one of them (docs/cluster.md).
+    `engine="spark"` runs on Spark, as every Spark frame does: small data in one task, larger data in the tasks of a
+    barrier stage or in exchanges. `spark_mode` forces one of them (docs/cluster.md).
 
     >>> import dpsu
     >>> baskets = {f"user {n}": ["bread", "milk", f"secret {n}"] for n in range(1000)}
