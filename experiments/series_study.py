@@ -117,7 +117,8 @@ def draw(found: dict[str, list[int]]) -> None:
             axes.plot([MONTHS], counts, marker="D", linestyle="", color="grey", label=name)
         else:
             axes.plot(range(1, MONTHS + 1), counts, marker="o", markersize=3, label=name)
-    axes.set(xlabel="month", ylabel="words known", ylim=(0, None))
+    axes.set(xlabel="month", ylabel="words known", yscale="log")
+    axes.yaxis.set_major_formatter("{x:,.0f}")
     axes.legend(frameon=False)
     axes.spines[["top", "right"]].set_visible(False)
     figure.savefig(PICTURE, dpi=130)

@@ -218,6 +218,14 @@ def test_a_ledger_behind_the_state_is_completed(
         dpsu.Series.open(copied).release(users("b"))
     with pytest.raises(SeriesError):
         dpsu.Series.open(copied).released(1)
+    assert "so far: 2" in series.show()
+    assert all("1 item" not in told and ": 1" not in told.splitlines()[-1] for told in _told(copied))
+
+
+def _told(path: Path) -> list[str]:
+    """What a series tells without being asked for its items."""
+    series = dpsu.Series.open(path)
+    return [series.show(), repr(series)]
 
 
 def test_a_series_that_cannot_be_created_costs_nothing(

@@ -184,6 +184,16 @@ def test_too_little_noise_is_caught(delta):
     assert strongest(with_noise(calibrated(delta), 0.6), CASES["with others"], (2, 3, 4, 5)) > EPSILON
 
 
+@pytest.mark.parametrize(("delta", "crowd"), [(0.1, 4), (0.03, 5)])
+@pytest.mark.parametrize("factor", [1.0, 0.6])
+def test_a_user_stays_hidden_for_twelve_periods(delta, crowd, factor):
+    """x and a crowd hold the item in all of them; too little noise is caught."""
+    mechanism = with_noise(calibrated(delta, 12), factor)
+    found = max(attack(mechanism, [[((0,), n)]] * 12, [(0,)] * 12) for n in (crowd - 1, crowd))
+    print(f"twelve periods, {factor} of the noise, delta {delta}: epsilon {found:.3f}")
+    assert (found <= EPSILON) == (factor == 1.0)
+
+
 @pytest.mark.parametrize("delta", [0.1, 0.03])
 @pytest.mark.parametrize("back_fill", [True, False])
 def test_newcomers_need_the_noise_of_earlier_rounds(back_fill, delta):

@@ -272,21 +272,23 @@ class Series:
             f"series {header['id']}: epsilon {header['epsilon']:g}, delta {header['delta']:g} for {UNIT_OF_SERIES}.{void}\n"
             f"periods done: {', '.join(map(str, done)) or 'none'} of {parameters['periods']}; "
             f"{spent:.1%} of the budget spent, {left:.1%} left\n"
-            f"items so far: {self._known:,}"
+            f"items so far: {self._known}"
         )
 
     def __repr__(self) -> str:
         header = self._header
         return (
-            f"<Series of {self.periods} periods, {len(header['done'])} done, {self._known:,} items so far, "
+            f"<Series of {self.periods} periods, {len(header['done'])} done, {self._known} items so far, "
             f"epsilon {header['epsilon']:g}, delta {header['delta']:g}>"
         )
 
     @property
-    def _known(self) -> int:
-        with series_state.reading(self.path) as state:
-            frame = state.released()
-        return 0 if frame is None else frame.height
+    def _known(self) -> str:
+        """The number of items so far, unless the ledger refuses this state: another copy's period is not to be known."""
+        try:
+            return f"{self.to_polars().height:,}"
+        except DpsuError:
+            return "unknown"
 
     @property
     def _header(self) -> dict[str, Any]:
