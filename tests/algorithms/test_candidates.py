@@ -18,8 +18,9 @@ from normals import computed_normals
 from user_sets import numbered, sets_of
 
 import dpsu
-from dpsu.algorithms.candidate_list import sha256_of, sorted_text
+from dpsu.algorithms.candidate_list import read_candidates, sha256_of, sorted_text
 from dpsu.algorithms.candidates import CandidateList, CandidatesMechanism, WithCandidates
+from dpsu.algorithms.candidates import calibrated as again
 from dpsu.algorithms.focused import FocusedGaussian
 from dpsu.algorithms.lists import canonical, sorted_rows
 from dpsu.algorithms.request import Request
@@ -31,6 +32,7 @@ from dpsu.privacy.false_share import largest_tail
 from dpsu.randomness.stream import Purpose, Stream
 from dpsu.sets.keys import KeyEncoder, row_digests
 from dpsu.sets.user_sets import UserSets, admit, among
+from dpsu.sources.corpus import text_rule
 
 PRIVACY = {"epsilon": 1, "delta": 1e-6}
 BASKETS = {n: ["bread", "milk", f"own {n}"] for n in range(300)}
@@ -44,12 +46,21 @@ def calibrated(count, share, discover=True, epsilon=1.0, delta=0.1, max_items=6)
     )
 
 
-def with_list(sets: UserSets, listed: list[int], absent: int, seed: int = 7) -> UserSets:
+def weighted(mechanism, weights):
+    """The mechanism with these weights, scaled to a mean of 1."""
+    weights = np.array(weights) / np.mean(weights)
+    listed = replace(mechanism.listed, weights=weights, smallest=float(weights.min()))
+    return again(mechanism.base, listed, mechanism.false_share, mechanism.discover)
+
+
+def with_list(
+    sets: UserSets, listed: list[int], absent: int, seed: int = 7, weights: np.ndarray | None = None
+) -> UserSets:
     """The sets with these items listed, and so many more that nobody holds."""
     more = np.random.default_rng(seed).integers(0, 2**64, (absent, 2), dtype=np.uint64)
     digests = np.concatenate([sets.item_digests[listed], more])
     names = pl.DataFrame({"item": pl.Series([*listed, *range(10**6, 10**6 + absent)], dtype=pl.Int64)})
-    return admit(sets, names, digests)
+    return admit(sets, names, digests, weights=weights)
 
 
 some_sets = st.lists(st.sets(st.integers(0, 5), min_size=1), min_size=1, max_size=25).map(numbered)
@@ -62,13 +73,18 @@ some_sets = st.lists(st.sets(st.integers(0, 5), min_size=1), min_size=1, max_siz
     st.sets(st.integers(0, 5)),
     st.integers(0, 30),
     st.booleans(),
+    st.booleans(),
 )
-def test_a_selection_is_the_twins(rows, key, chosen, absent, discover):
+def test_a_selection_is_the_twins(rows, key, chosen, absent, discover, has_weights):
     sets = sets_of(rows)
     listed = sorted(item for item in chosen if item < sets.n_items)
     count = max(1, len(listed) + absent)
     mechanism, stream = calibrated(count, 0.3, discover), Stream(key)
-    admitted = with_list(sets, listed, absent)
+    weights = None
+    if has_weights and len(listed) + absent > 0:
+        mechanism = weighted(mechanism, np.random.default_rng(list(key)).uniform(0.05, 1, count))
+        weights = mechanism.listed.weights
+    admitted = with_list(sets, listed, absent, weights=weights)
     table = mechanism.select(LocalEngine(), admitted, stream)
     digests = admitted.item_digests
     normals = [
@@ -76,7 +92,12 @@ def test_a_selection_is_the_twins(rows, key, chosen, absent, discover):
         for r in range(mechanism.base.focus.rounds)
     ]
     everything = {*listed, *range(sets.n_items, sets.n_items + absent)}
-    totals, released = reference.with_candidates(rows, everything, normals, mechanism)
+    by_item = (
+        None
+        if weights is None
+        else dict(zip([*listed, *range(sets.n_items, sets.n_items + absent)], weights, strict=True))
+    )
+    totals, released = reference.with_candidates(rows, everything, normals, mechanism, by_item)
     assert set(np.flatnonzero(table["released"]).tolist()) == released
     assert all(abs(table["noisy"][item] - total) <= 1 for item, total in totals.items())
 
@@ -95,13 +116,19 @@ def test_a_listed_item_that_every_cut_drops_still_gets_noise():
 
 
 @pytest.mark.parametrize("discover", [True, False])
-@pytest.mark.parametrize(("share", "most"), [(0.5, 1), (0.05, 0.08), (0.01, 0.025), (1e-9, 0.01)])
-def test_unheld_items_are_left_out_only_if_noise_keeps_them_out(share, most, discover):
+@pytest.mark.parametrize(
+    ("share", "most", "largest"),
+    [(0.5, 1, 1), (0.05, 0.08, 1), (0.01, 0.025, 1), (1e-9, 0.01, 1), (0.01, 0.03, 4), (0.1, 0.2, 60)],
+)
+def test_unheld_items_are_left_out_only_if_noise_keeps_them_out(share, most, largest, discover):
     count, engine, stream = 20_000, LocalEngine(), Stream(bytes(range(32)))
     items = pl.DataFrame({"item": pl.Series(range(1000, 1000 + count), dtype=pl.Int64)})
     mechanism = replace(calibrated(count, share, discover), listed=CandidateList(count, "00" * 32, items))
+    if largest > 1:
+        mechanism = weighted(mechanism, np.where(np.arange(count) % 100, 1, largest))
     sets = sets_of([[0, 1, 2]] * 3)
-    everything = admit(sets, items, row_digests(items, stream.digest_key))
+    digests = row_digests(items, stream.digest_key)
+    everything = admit(sets, items, digests, weights=mechanism.listed.weights)
     table = mechanism.select(engine, everything, stream)
     needed = table["listed"] & ((mechanism.tails(table) <= share) | table["released"])
     kept = mechanism.admit(engine, sets, stream)
@@ -166,6 +193,20 @@ def test_the_simulation_under_attack_is_the_product(seed, discover):
     assert np.abs(cells[0][seen] - table["noisy"][seen]).max() <= 1
 
 
+@given(st.integers(0, 40), st.integers(0, 40), st.integers(0, 40), st.integers(0, 2**32))
+def test_every_listed_item_gets_its_weight(shared, own, absent, seed):
+    rng = np.random.default_rng(seed)
+    digests = rng.integers(0, 2**64, (shared + own + absent, 2), dtype=np.uint64)
+    sets = replace(sets_of([[0]]), item_digests=rng.permutation(digests[: shared + own]))
+    chosen = rng.permutation(np.concatenate([digests[:shared], digests[shared + own :]]))
+    weights = rng.uniform(0.1, 3, len(chosen))
+    names = pl.DataFrame({"item": pl.Series(range(len(chosen)), dtype=pl.Int64)})
+    admitted = admit(sets, names, chosen, weights=weights)
+    expected = dict(zip(map(tuple, chosen.tolist()), weights, strict=True))
+    found = [expected.get(tuple(each), 1.0) for each in admitted.item_digests.tolist()]
+    assert admitted.weights.tolist() == found
+
+
 RUNS = 100_000
 SLACK = np.sqrt(np.log(1e9) / (2 * RUNS))
 """Hoeffding: the mean of so many values between 0 and 1 exceeds its expectation by 0.0102 with chance 1e-9."""
@@ -189,6 +230,34 @@ def test_the_false_share_is_as_promised(scene):
     assert shares.mean() <= share * nulls + SLACK
     # Nor is the bound idle: nulls come out about as often as it allows.
     assert shares.mean() >= 0.6 * share * nulls - SLACK
+
+
+@pytest.mark.parametrize("weights", [[0.1] * 10 + [1.9] * 10, [3.0] * 5 + [1 / 3] * 15, [0.5] * 19 + [10.5]])
+def test_weights_keep_the_false_share(weights):
+    mechanism = weighted(calibrated(20, 0.2, max_items=1), weights)
+    for groups in ([], [((item,), 5 * item) for item in range(5)]):
+        shares = listed_play.false_shares(mechanism, groups, range(20), 20, RUNS)
+        nulls = sum(weights[len(groups) :]) / 20
+        assert shares.mean() <= 0.2 * nulls + SLACK
+
+
+def test_weights_with_another_mean_are_caught():
+    """The control: weights of mean 2 let twice as many nulls out."""
+    mechanism = weighted(calibrated(20, 0.2, max_items=1), [1.0] * 20)
+    control = replace(mechanism, listed=replace(mechanism.listed, weights=np.full(20, 2.0)))
+    assert listed_play.false_shares(control, [], range(20), 20, RUNS).mean() > 0.25 + SLACK
+
+
+def test_a_larger_weight_needs_fewer_holders():
+    users = {n: [f"item {n % 40}"] for n in range(40 * 13)}
+    names = [f"item {n}" for n in range(400)]
+    weights = [5.0] * 20 + [0.1] * 380
+    frame = pl.DataFrame({"item": names, "weight": weights})
+    with dpsu.testing.seeded(1):
+        released = dpsu.release(users, candidates=frame, false_share=0.01, discover=False, **PRIVACY)
+    heavy, light = (sum(item in released for item in some) for some in (names[:20], names[20:40]))
+    assert heavy > light + 5
+    assert released.statement.parameters["candidates"]["smallest_weight"] < 1
 
 
 def test_less_noise_than_promised_is_caught():
@@ -288,6 +357,15 @@ def test_the_digest_of_a_list_is_that_of_its_canonical_form():
         ([1.5], "candidates"),
         ("word", "candidates"),
         ([("a", "b")], "columns"),
+        (pl.DataFrame({"item": ["a", "b"], "weight": [1.0, 0.0]}), "entry 2"),
+        (pl.DataFrame({"item": ["a", "b"], "weight": [1, -3]}), "entry 2"),
+        (pl.DataFrame({"item": ["a", "b"], "weight": [float("nan"), 1.0]}), "entry 1"),
+        (pl.DataFrame({"item": ["a", "b"], "weight": [float("inf"), 1.0]}), "entry 1"),
+        (pl.DataFrame({"item": ["a", "b"], "weight": [1.0, None]}), "entry 2"),
+        (pl.DataFrame({"item": ["a", "b"], "weight": ["1", "much"]}), "entry 2"),
+        (pl.DataFrame({"item": ["a", "b"], "weight": [True, False]}), "numbers"),
+        (pl.DataFrame({"item": ["a", "b"], "weight": [1.0, 1e-7]}), "factor"),
+        (pl.DataFrame({"item": ["a", "b", "a"], "weight": [1.0, 2.0, 3.0]}), "entry 3"),
     ],
 )
 def test_a_list_that_is_none_is_refused(listed, told):
@@ -324,6 +402,48 @@ def test_a_release_says_which_items_are_listed(tmp_path: Path):
     assert released.to_polars()["listed"].to_list() == [True, False, False]
     assert released.statement.lists["candidates"]["count"] == 2
     assert "the list candidates was not made from this data" in released.statement.rests_on
+
+
+def test_weights_come_from_a_file(tmp_path: Path):
+    path = tmp_path / "list.csv"
+    path.write_text("item,weight\nbread,30\nwine,10\n")
+    listed = read_candidates(path)
+    assert listed.items.columns == ["item"]
+    assert listed.weights.tolist() == [1.5, 0.5]
+    assert listed.smallest == 0.5
+    assert listed.sha256 != read_candidates(["bread", "wine"]).sha256
+    heavier = pl.DataFrame({"item": ["wine", "bread"], "weight": [10.0, 31.0]})
+    assert listed.sha256 != read_candidates(heavier).sha256
+    assert listed.sha256 == read_candidates(heavier.with_columns(weight=pl.Series([10, 30]))).sha256
+    released = dpsu.release(BASKETS, candidates=path, false_share=0.01, **PRIVACY)
+    assert released.to_polars().columns == ["item", "listed"]
+    assert dpsu.verify(released.statement).ok
+
+
+def test_an_item_of_a_text_has_the_largest_weight_of_its_entries():
+    frame = pl.DataFrame({"word": ["Good", "good", "two words", "day"], "weight": [1, 6, 9, 2]})
+    listed = read_candidates(frame, text_rule("text"))
+    assert listed.items.to_series().to_list() == ["good", "day"]
+    assert listed.weights.tolist() == [1.5, 0.5]
+
+
+def test_weights_of_items_that_become_one_are_refused():
+    frame = pl.DataFrame({"item": ["1", "01"], "weight": [1, 2]})
+    with pytest.raises(InvalidArgument, match="every item once"):
+        dpsu.release({n: [1] for n in range(30)}, candidates=frame, false_share=0.1, **PRIVACY)
+
+
+def test_items_with_a_column_of_weights_are_refused():
+    frame = pl.DataFrame({"u": range(30), "a": ["x"] * 30, "weight": [1] * 30})
+    with pytest.raises(InvalidArgument, match="rename"):
+        dpsu.release(
+            frame,
+            user="u",
+            item=["a", "weight"],
+            candidates=frame.select("a", "weight").head(1),
+            false_share=0.1,
+            **PRIVACY,
+        )
 
 
 def test_without_discovery_only_listed_items_come_out():

@@ -53,6 +53,15 @@ def test_ngrams_in_levels(notes: Path, tmp_path: Path) -> None:
     assert shares == [0.7, 0.3]
 
 
+def test_ngrams_with_a_false_share(notes: Path, tmp_path: Path) -> None:
+    how = ["--longest", "2", "--false-share", "0.05", "--statement", tmp_path / "s.json"]
+    run = dpsu("ngrams", notes, "--user-per", "line", *how, *PRIVACY, "-o", tmp_path / "out.txt")
+    assert run.returncode == 0, run.stderr
+    assert {"cat", "the cat"} <= {*(tmp_path / "out.txt").read_text().splitlines()}
+    assert json.loads((tmp_path / "s.json").read_text())["parameters"]["false_share"] == 0.05
+    assert dpsu("verify", tmp_path / "s.json").returncode == 0
+
+
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
@@ -61,6 +70,7 @@ def test_ngrams_in_levels(notes: Path, tmp_path: Path) -> None:
         (["release", "--user", "a", "--text", "b", "--item", "c"], b"item"),
         (["release", "--user-per", "line", "--user", "a"], b"--user"),
         (["ngrams", "--user-per", "line", "--level-shares", "a"], b"--level-shares"),
+        (["ngrams", "--user-per", "line", "--false-share", "0.1", "--method", "dpne"], b"--false-share"),
     ],
 )
 def test_wrong_calls_are_one_clear_line(notes: Path, arguments: list[str], named: bytes) -> None:

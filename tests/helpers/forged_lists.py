@@ -104,6 +104,16 @@ FORGED_LISTS: list[Forgery] = [
         smaller_epsilon_of_a_list_only=to("epsilon", 0.99),
     ),
     *on(
+        "candidates with weights",
+        eta_above_the_smallest_weight=told("early", to=times(1.01)),
+        smallest_weight_left_out=all_of(
+            without(P, "candidates", "smallest_weight"), told("early", to=times(2.6))
+        ),
+        smallest_weight_above_one=told("smallest_weight", to=1.5),
+        smallest_weight_of_zero=told("smallest_weight", to=0.0),
+        smallest_weight_in_words=told("smallest_weight", to="small"),
+    ),
+    *on(
         VALID,
         less_noise_in_a_level_of_candidates=at(P, "levels", 1, "sigma", to=times(0.9)),
         larger_eta_in_a_level=valid("early", to=times(2)),
@@ -132,6 +142,7 @@ FORGED_LISTS: list[Forgery] = [
     ),
     *on(
         "candidates with counts",
-        counts_of_a_list_with_less_noise=at(P, "counts", "sigma", to=times(0.5)),
+        counts_of_a_list_with_less_noise=at(P, "counts", "sigma", to=times(0.9)),
+        counts_of_a_list_in_no_budget=at("budget", "mu", to=times(0.93)),
     ),
 ]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 from example_policies import weighted_l2
 from experiments.edges import as_if_run
 
@@ -91,9 +92,12 @@ def with_counts_of_branch(made: Statement, job: SingleJob) -> Statement:
     return replace(made, parameters={**made.parameters, "counts": counts})
 
 
-def listed(share: float = 0.01, discover: bool = True, counts: CountingTerms | None = None) -> Statement:
+def listed(
+    share: float = 0.01, discover: bool = True, counts: CountingTerms | None = None, weights: bool = False
+) -> Statement:
     """The statement of a release with 1000 candidates."""
-    candidates = read_candidates([f"item {n}" for n in range(1000)])
+    items = pl.DataFrame({"item": [f"item {n}" for n in range(1000)], "weight": [1, 4] * 500})
+    candidates = read_candidates(items if weights else items["item"])
     algorithm = WithCandidates(dpsu.FocusedGaussian(), candidates, share, discover)
     job = SingleJob(algorithm, Request(1.0, 1e-6, 40), counts)
     return state(job.promise, COLUMNS, Terms(), Stream(bytes(32)), bytes(16))
@@ -207,6 +211,7 @@ MAKERS: dict[str, Callable[[], Statement]] = {
     "counts beside single": partial(single, "optimal-single", max_items=1, counts=CountingTerms()),
     "candidates": listed,
     "candidates only": partial(listed, 0.05, discover=False),
+    "candidates with weights": partial(listed, weights=True),
     "candidates with counts": partial(listed, counts=CountingTerms()),
     "text": partial(single, "weighted-gaussian", source=TEXT),
     "lists": lambda: _with_lists(single("weighted-gaussian")),

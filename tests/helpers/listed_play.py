@@ -38,7 +38,7 @@ def play(mechanism, groups, listed, normals, noise=1.0, unheld=OWN):
         limits = mechanism.limits_in_cells(r)[is_listed.astype(int)]
         out[(out == 0) & tested & (cells > limits)] = r + 1
         priority = np.where(out > 0, 0.0, mechanism.priority(cells * boundary.cell, is_listed, r))
-    tails = mechanism.tails({"noisy": cells, "released": out > 0})
+    tails = mechanism.tails({"noisy": cells, "released": out > 0, "weight": mechanism.listed.weights})
     out[(out == 0) & is_listed & (tails <= _cuts(tails[:, is_listed], mechanism))] = rounds + 1
     return out, cells
 

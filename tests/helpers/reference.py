@@ -247,7 +247,11 @@ def _focus(total: float, r: int, boundary: Any, focus: Any, goal: float | None =
 
 
 def with_candidates(
-    sets: Sets, listed: set[int], normals: Sequence[dict[int, float]], mechanism: Any
+    sets: Sets,
+    listed: set[int],
+    normals: Sequence[dict[int, float]],
+    mechanism: Any,
+    weights: dict[int, float] | None = None,
 ) -> tuple[dict[int, int], set[int]]:
     """Focused Gaussian with a list: the noisy totals in cells of the listed and the held items, and the released items."""
     boundary, focus = mechanism.base.boundary, mechanism.base.focus
@@ -280,6 +284,7 @@ def with_candidates(
             + mechanism.eta
             for item in listed
         }
+        tails = {item: p / (weights or {}).get(item, 1) for item, p in tails.items()}
         tails = {item: p for item, p in tails.items() if p <= mechanism.reach}
         best = max(
             (k for k in range(1, count + 1) if sum(p <= k * share / count for p in tails.values()) >= k),

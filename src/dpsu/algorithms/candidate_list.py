@@ -1,4 +1,4 @@
-"""How a list of candidates is read: every item once, no nulls, and for text through the tokenizer."""
+"""How a list of candidates is read: every item once, no nulls, for text through the tokenizer; and its weights."""
 
 import hashlib
 import json
@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from dpsu.algorithms.algorithm import Algorithm
-from dpsu.algorithms.candidates import NAME, CandidateList, require_candidates, with_candidates
+from dpsu.algorithms.candidates import NAME, WEIGHT, CandidateList, require_candidates, with_candidates
 from dpsu.algorithms.lists import frame_of, kind_of, text_of
 from dpsu.errors import InvalidArgument
 from dpsu.sources.corpus import TextRule, phrases
@@ -23,6 +23,9 @@ MOST_LISTED = 2**31
 
 NO_ITEM = "Some candidates are left out: the tokenizer makes none of the items of this text from them."
 MERGED = "Some candidates are the same item for the tokenizer; each item counts once."
+
+MOST_UNEQUAL = 1e6
+"""The largest ratio of two weights: early release is as rare as the smallest weight asks for."""
 
 TO_ESCAPE = r'["\\\x00-\x1f]'
 """Characters that JSON escapes."""
@@ -43,21 +46,52 @@ def add_candidates(
 @discreet
 def read_candidates(items: Any, rule: TextRule | None = None) -> CandidateList:
     """The list that the caller gives: a Path to a file, a frame or series, or any iterable of items."""
-    frame = frame_of(items, NAME)
-    assert frame is not None
+    given = frame_of(items, NAME)
+    assert given is not None
+    frame, weights = _without_weights(given)
     notes: tuple[str, ...] = ()
     if rule is not None:
-        frame, notes = _of_text(frame, rule)
+        frame, weights, notes = _of_text(frame, weights, rule)
     _require_no_null(frame)
     if not 1 <= frame.height <= MOST_LISTED:
         raise InvalidArgument(f"candidates must have from 1 to {MOST_LISTED:,} items, not {frame.height:,}.")
-    rows = sorted_text(frame)
+    whole = frame if weights is None else frame.with_columns(weights)
+    rows = sorted_text(whole)
     _require_distinct(frame, rows)
-    return CandidateList(frame.height, sha256_of(frame, rows), frame, notes)
+    sha256 = sha256_of(whole, rows)
+    if weights is None:
+        return CandidateList(frame.height, sha256, frame, notes)
+    values = weights.to_numpy()
+    scaled = values / values.mean()
+    return CandidateList(frame.height, sha256, frame, notes, scaled, float(scaled.min()))
 
 
-def _of_text(frame: pl.DataFrame, rule: TextRule) -> tuple[pl.DataFrame, tuple[str, ...]]:
-    """The distinct items of the text that the entries stand for, and notes about the others."""
+def _without_weights(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.Series | None]:
+    """The columns of the items, and the weights if there is a column of this name beside them."""
+    if frame.width == 1 or WEIGHT not in frame.columns:
+        return frame, None
+    column = frame[WEIGHT]
+    if not (column.dtype.is_numeric() or column.dtype == pl.String):
+        raise InvalidArgument(f"the column {WEIGHT!r} of candidates must have numbers.")
+    weights = column.cast(pl.Float64, strict=False)
+    wrong = (~(weights.is_finite() & (weights > 0)).fill_null(False)).arg_true()
+    if len(wrong):
+        raise InvalidArgument(f"entry {wrong[0] + 1} of candidates has no weight above 0.")
+    values = weights.to_numpy()
+    if values.size and values.max() > MOST_UNEQUAL * values.min():
+        raise InvalidArgument(
+            f"weights of candidates must not differ by more than a factor of {MOST_UNEQUAL:,.0f}: raise the smallest ones."
+        )
+    return frame.drop(WEIGHT), weights
+
+
+def _of_text(
+    frame: pl.DataFrame, weights: pl.Series | None, rule: TextRule
+) -> tuple[pl.DataFrame, pl.Series | None, tuple[str, ...]]:
+    """The distinct items of the text that the entries stand for, and notes about the others.
+
+    An item of several entries has the largest of their weights.
+    """
     column = frame.select(rule.name if rule.name in frame.columns else pl.all())
     if column.width != 1 or column.dtypes[0] != pl.String:
         raise InvalidArgument(
@@ -67,9 +101,14 @@ def _of_text(frame: pl.DataFrame, rule: TextRule) -> tuple[pl.DataFrame, tuple[s
     parts = [phrases(part.to_series(), rule) for part in column.iter_slices(SLICE)]
     found = pl.concat(parts) if parts else pl.Series([], dtype=pl.String)
     known = found.drop_nulls()
-    distinct = known.unique(maintain_order=True)
-    notes = (NO_ITEM,) * (len(known) < len(found)) + (MERGED,) * (len(distinct) < len(known))
-    return distinct.to_frame(rule.name), notes
+    if weights is None:
+        frame = known.unique(maintain_order=True).to_frame(rule.name)
+    else:
+        entries = pl.DataFrame([found.alias(rule.name), weights]).drop_nulls()
+        frame = entries.group_by(rule.name, maintain_order=True).agg(pl.col(WEIGHT).max())
+        weights = frame[WEIGHT]
+    notes = (NO_ITEM,) * (len(known) < len(found)) + (MERGED,) * (frame.height < len(known))
+    return frame.select(rule.name), weights, notes
 
 
 def sorted_text(frame: pl.DataFrame) -> pl.DataFrame:
@@ -79,8 +118,9 @@ def sorted_text(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _require_distinct(frame: pl.DataFrame, rows: pl.DataFrame) -> None:
-    """Refuse repeats, which are neighbours in sorted rows, by their place."""
-    if not rows.select(pl.all_horizontal(pl.all() == pl.all().shift(1)).any()).item():
+    """Refuse repeats, which are neighbours in sorted rows, by their place. Rows may have weights behind the items."""
+    items = pl.col(rows.columns[: frame.width])
+    if not rows.select(pl.all_horizontal(items == items.shift(1)).any()).item():
         return
     repeated = (~frame.select(pl.struct(pl.all()).is_first_distinct()).to_series()).arg_true()
     if len(repeated):

@@ -48,14 +48,23 @@ EXPECTED = 0.1
 """The share of a list that the focus expects to come out; a public constant."""
 
 
+WEIGHT = "weight"
+"""The column of a list, and of the table of items, with weights."""
+
+
 @dataclass(frozen=True)
 class CandidateList:
-    """The list that the caller gives: its length, its digest and its items."""
+    """The list that the caller gives: its length, its digest and its items.
+
+    `weights` has a weight for each item, with a mean of 1, and `smallest` is the smallest of them; None if there are none.
+    """
 
     count: int
     sha256: str
     items: "pl.DataFrame" = field(compare=False, repr=False)
     notes: tuple[str, ...] = ()
+    weights: Floats | None = field(default=None, compare=False, repr=False)
+    smallest: float | None = None
 
     def described(self) -> dict[str, Any]:
         """What the statement says of the list."""
@@ -99,7 +108,7 @@ def calibrated(
     `expected` is the share of the list that the focus expects to come out, `reach` the largest tail that the cut looks
     at; both are public. Without a reach it looks at all tails of at most false_share, the largest cut.
     """
-    eta = limits.early_chance(false_share, listed.count)
+    eta = limits.early_chance(false_share, listed.count) * (listed.smallest or 1.0)
     shares, scales = np.array(base.boundary.shares), np.array(base.boundary.scales)
     noise = np.sqrt(np.cumsum(scales**2)) * (1 + ROUNDING)
     deal = shares**base.focus.delta_growth
@@ -131,7 +140,7 @@ def with_candidates(
         )
     if false_share is None:
         raise InvalidArgument(
-            "candidates need false_share: the share of the released listed items that nobody holds, on average, at most. "
+            "candidates= need false_share=: the share of the released listed items that nobody holds, on average, at most. "
             "There is no default for wrong output; 0.01 is a common choice."
         )
     if not isinstance(discover, bool):
@@ -173,10 +182,18 @@ class CandidatesMechanism(Mechanism):
             raise InvalidArgument(
                 "whether an item is listed comes as the column 'listed', which the items have already: rename it."
             )
+        weights = self.listed.weights
+        if weights is not None and WEIGHT in types:
+            raise InvalidArgument(
+                f"the column {WEIGHT!r} of candidates has weights, and the items have a column of this name: rename that."
+            )
         items = typed(self.listed.items, types, NAME, distinct=True)
-        return engine.admit(
-            sets, items, digests_of(items, stream), partial(_may_pass, mechanism=self, stream=stream)
-        )
+        if weights is not None and items.height < self.listed.count:
+            raise InvalidArgument(
+                "entries of candidates become the same item in the type of the data: with weights, list every item once."
+            )
+        may_pass = partial(_may_pass, mechanism=self, stream=stream)
+        return engine.admit(sets, items, digests_of(items, stream), may_pass, weights)
 
     def select(self, engine: Engine, sets: Any, stream: Stream) -> Any:
         """The rounds, then one cut over the totals of all listed items."""
@@ -230,18 +247,22 @@ class CandidatesMechanism(Mechanism):
         return self.base.aim(r, goal)
 
     def tails(self, columns: Columns) -> Floats:
-        """An upper bound on the chance that pure noise does as well as each item; eta for those released early."""
+        """An upper bound on the chance that pure noise does as well as each item; eta for those released early.
+
+        With weights, it is divided by the weight of the item.
+        """
         cell = self.base.boundary.cell
         totals = (columns["noisy"] - self.base.focus.rounds / 2) * cell
         found = limits.tails(totals, self.noise, self.eta)
-        return np.where(columns["released"], self.eta, found)
+        found = np.where(columns["released"], self.eta, found)
+        return found if self.listed.smallest is None else found / columns[WEIGHT]
 
     def chance(self, holders: NDArray[np.int64], set_size: int) -> Floats:
         """For items outside the list; for listed ones if there are no others."""
         return self.base.chance(holders, set_size) if self.discover else self.listed_chance(holders, set_size)
 
     def listed_chance(self, holders: NDArray[np.int64], set_size: int) -> Floats:
-        """For listed items, if a tenth of the list comes out: by simulation of holders who share all their items."""
+        """For listed items of weight 1, if a tenth of the list comes out: by simulation of holders who share all items."""
         from dpsu.algorithms.focused_chance import simulate
 
         expected = float(gaussian.upper_quantile(self.false_share * self.expected)) * self.noise
@@ -263,6 +284,7 @@ class CandidatesMechanism(Mechanism):
                 "early": self.eta,
                 "early_thresholds": list(self.early),
                 "expected": self.expected,
+                **({} if self.listed.smallest is None else {"smallest_weight": self.listed.smallest}),
             },
         }
 
@@ -298,11 +320,13 @@ def without_discovery(request: Request, focus: FocusedGaussian, sigma: float) ->
     return FocusedMechanism(request, focus, boundary, 0.0)
 
 
-def _may_pass(digests: "Digests", mechanism: CandidatesMechanism, stream: Stream) -> NDArray[np.bool_]:
+def _may_pass(
+    digests: "Digests", weights: Floats | None, mechanism: CandidatesMechanism, stream: Stream
+) -> NDArray[np.bool_]:
     """Whether noise alone could release each item: early, or with a tail that the cut could reach.
 
     The noise of a round is that of `one_round`, bounded from above by the first bits of its word. All other unheld items
-    have tails above false_share, the largest cut, so nothing depends on them.
+    have tails above false_share times their weight, the largest cut, so nothing depends on them.
     """
     from dpsu.kernels.noise import raise_bounds
 
@@ -314,8 +338,9 @@ def _may_pass(digests: "Digests", mechanism: CandidatesMechanism, stream: Stream
         early = mechanism.limits_in_cells(r)[1]
         raise_bounds(words, above, boundary.scales[r] / boundary.cell, float(early), bounds, found)
     # Two cells of 2^-16 sigma move a tail by far more than the rounding of `tails`.
-    cut = mechanism.noise * limits.smallest_normal(mechanism.false_share) / boundary.cell + rounds / 2 - 2
-    return found | (bounds > cut)
+    largest = np.minimum(1.0, mechanism.false_share * (1.0 if weights is None else weights))
+    cut = mechanism.noise * limits.smallest_normal(largest) / boundary.cell + rounds / 2 - 2
+    return np.asarray(found | (bounds > cut), np.bool_)
 
 
 def begin(columns: Columns, discover: bool) -> Columns:

@@ -122,7 +122,7 @@ class LevelsJob(Job):
         if lists and self._levels[0].method == "dpne":
             raise InvalidArgument("the method dpne takes no public or excluded items; use focused-gaussian.")
         if lists and self._false_share is not None:
-            raise InvalidArgument("levels with false_share take no public or excluded items: leave one out.")
+            raise InvalidArgument("levels with false_share= take no public or excluded items: leave one out.")
         corpus: Corpus = engine.read_corpus(source, stream)
         return corpus
 
@@ -314,8 +314,8 @@ def _false_share_of_a_level(false_share: float | None, longest: int, method: Met
         return None
     if method != "focused-gaussian" or longest == 1:
         raise InvalidArgument(
-            "false_share is for levels of focused-gaussian with n-grams of at least two words: leave it out, or leave "
-            "method= out and set longest= to 2 or more."
+            "false_share= is for levels of focused-gaussian with n-grams of at least two words: leave it out, or choose "
+            "this method and a longest of 2 or more."
         )
     share: float = FALSE_SHARE.check("false_share", false_share)
     return share / (longest - 1)

@@ -69,10 +69,14 @@ class Plan:
         return self.mechanism.parameters()
 
     @property
+    def request(self) -> Request:
+        """The whole request: the mechanism beside counts may have a part of its privacy."""
+        return self.counting.request if self.counting else self.mechanism.request
+
+    @property
     def max_items(self) -> MaxItems:
         """The number of items of one user that count at most; "auto" if `auto` chooses it."""
-        request = self.mechanism.request
-        return "auto" if request.free and self.algorithm == DEFAULT else request.max_items
+        return "auto" if self.request.free and self.algorithm == DEFAULT else self.request.max_items
 
     def chance(self, users: int | Sequence[int], set_size: int = 1, *, listed: bool = False) -> Any:
         """The worst case: the chance of an item if all of `users` hold it, and the same `set_size` items in total.

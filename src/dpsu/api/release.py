@@ -86,7 +86,8 @@ def release(
     Items in `public_items` are always in the output and cost nothing; items in `exclude` never are. Both are a list, a
     frame or the Path of a file. `candidates` is a public list of the same kinds of items that could come out. Listed items
     need fewer holders, at the same privacy, but on average up to `false_share` of the released ones are held by
-    nobody. The output says which items are `listed`. `discover=False` releases listed items only (docs/lists.md).
+    nobody. The output says which items are `listed`. `discover=False` releases listed items only. A column `weight` of the
+    list makes items of a large weight easier to release (docs/lists.md).
     `counts=True` or `dpsu.Counts(…)` adds a noisy number of holders to each item;
     `sums={"amount": (0, 50)}` adds the sum over users of their total for the item, cut to these bounds, and the mean;
     `others=True` gives `release.others` for all items that were not released (docs/counts.md).

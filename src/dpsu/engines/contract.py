@@ -23,8 +23,8 @@ Columns = Mapping[str, NDArray[Any]]
 Step = Callable[[Columns], Columns]
 """A pure function from columns to the columns that it changes or adds."""
 
-DigestTest = Callable[["Digests"], NDArray[np.bool_]]
-"""A pure function of the digests of some items: one answer for each."""
+DigestTest = Callable[["Digests", NDArray[np.float64] | None], NDArray[np.bool_]]
+"""A pure function of the digests of some items, and of their weights if there are any: one answer for each."""
 
 SHOWN = "shown: "
 """Columns of items whose names begin so are handed over beside the names of released items."""
@@ -102,8 +102,17 @@ class Engine(Protocol):
     def leave_out(self, sets: Any, digests: "Digests") -> Any:
         """The sets as if nobody held the items with these digests."""
 
-    def admit(self, sets: Any, items: "pl.DataFrame", digests: "Digests", may_pass: DigestTest) -> Any:
+    def admit(
+        self,
+        sets: Any,
+        items: "pl.DataFrame",
+        digests: "Digests",
+        may_pass: DigestTest,
+        weights: NDArray[np.float64] | None = None,
+    ) -> Any:
         """The sets with these items in the union, held or not; the table of items has the column `listed`.
+
+        With weights, it also has the column `weight`, which is 1 for other items.
 
         Items that nobody holds are left out if the test of their digests says that they cannot come out.
         """

@@ -59,6 +59,7 @@ class Rows:
     longest: int
     table: Columns | None = None
     listed: NDArray[np.bool_] | None = None
+    weights: NDArray[np.float64] | None = None
 
 
 Sets = UserSets | list[Rows]
@@ -116,11 +117,13 @@ class LocalEngine:
             )
 
     def items(self, sets: Sets) -> Columns:
-        """One row per item of the union, with its digest, and whether it is listed if there is a list."""
+        """One row per item of the union, with its digest, and if there is a list, whether it is listed and its weight."""
         first = _parts_of(sets)[0]
         if isinstance(first, Rows) and first.table is not None:
             return first.table
-        return {"digest": first.item_digests, **({} if first.listed is None else {"listed": first.listed})}
+        of_list = {"listed": first.listed, "weight": first.weights}
+        found = {name: column for name, column in of_list.items() if column is not None}
+        return {"digest": first.item_digests, **found}
 
     def restrict(self, sets: Sets, items: Columns) -> list[Rows]:
         """The sets restricted to open items, with their table of items."""
@@ -133,12 +136,22 @@ class LocalEngine:
         """The noisy number of users by the size of their sets."""
         return noise(sum((tallied(own, bins) for own in _parts_of(sets)), np.zeros(len(bins), np.int64)))
 
-    def admit(self, sets: UserSets, items: pl.DataFrame, digests: Digests, may_pass: DigestTest) -> UserSets:
+    def admit(
+        self,
+        sets: UserSets,
+        items: pl.DataFrame,
+        digests: Digests,
+        may_pass: DigestTest,
+        weights: NDArray[np.float64] | None = None,
+    ) -> UserSets:
         """The sets with these items in the union, held or not, but those that nobody holds and that cannot come out."""
-        tested = [may_pass(np.zeros((0, 2), np.uint64))]
-        slices = [digests[first:last] for first, last in self._slices(len(digests))]
-        tested += self._on_threads(may_pass, slices)
-        return admit(sets, items, digests, np.concatenate(tested))
+
+        def on_slice(bounds: tuple[int, int]) -> NDArray[np.bool_]:
+            own = slice(*bounds)
+            return may_pass(digests[own], None if weights is None else weights[own])
+
+        tested = [on_slice((0, 0)), *self._on_threads(on_slice, self._slices(len(digests)))]
+        return admit(sets, items, digests, np.concatenate(tested), weights)
 
     def bound(
         self, sets: Sets, max_items: int, stream: Stream, *, round: int = 0, keep: Columns | None = None
@@ -251,6 +264,7 @@ class LocalEngine:
                 held,
                 longest,
                 listed=sets.listed,
+                weights=sets.weights,
             )
             for first, last in pairwise(bounds)
         ]

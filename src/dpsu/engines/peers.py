@@ -98,7 +98,7 @@ class PeerEngine:
         """Not supported."""
         raise InvalidArgument(NOT_DIVIDED)
 
-    def admit(self, sets: PeerSets, items: pl.DataFrame, digests: Digests) -> NoReturn:
+    def admit(self, sets: PeerSets, items: pl.DataFrame, digests: Digests, *rest: Any) -> NoReturn:
         """Not supported."""
         raise InvalidArgument(NOT_DIVIDED)
 

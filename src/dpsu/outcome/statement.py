@@ -182,7 +182,8 @@ def claims(
     tokenizer = data.get("tokenizer")
     if tokenizer is not None and tokenizer["kind"] == "function":
         stated.append(
-            f"the tokenizer {tokenizer['name']!r} looks at one text at a time and remembers nothing between texts"
+            f"the tokenizer {tokenizer['name']!r} depends on the given text alone: "
+            "it remembers no other text and was not trained on this data"
         )
     stated += [
         f"the list {name} was not made from this data"

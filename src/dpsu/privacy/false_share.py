@@ -48,9 +48,9 @@ def aim(false_share: float, expected: float) -> float:
     return 0.88 * float(-special.ndtri(false_share * expected))
 
 
-def smallest_normal(tail: float) -> float:
-    """The normal value with this tail, at most 1/2; lower values have larger tails."""
-    return float(-special.ndtri(tail))
+def smallest_normal(tail: Floats | float) -> Floats:
+    """The normal value with this tail; lower values have larger tails."""
+    return np.asarray(-special.ndtri(tail), np.float64)
 
 
 def bounds_of_normals(bits: int = 12) -> Floats:

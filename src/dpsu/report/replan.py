@@ -97,7 +97,8 @@ def _with_list(algorithm: Algorithm, candidates: Any) -> Algorithm:
     """The algorithm with a list of candidates, if the statement has one; chances do not depend on what is in the list."""
     if candidates is None:
         return algorithm
-    listed = CandidateList(candidates["count"], "", pl.DataFrame())
+    smallest = candidates.get("smallest_weight")
+    listed = CandidateList(candidates["count"], "", pl.DataFrame(), smallest=smallest)
     return with_candidates(algorithm, listed, candidates["false_share"], candidates["discover"])
 
 

@@ -82,7 +82,8 @@ class UserSets:
 
     `notes` are for the curator (see `advice`); they depend on the data and are not pickled. `listed` marks the items of a
     list of candidates, if there is one; the last `absent` items are listed items that nobody holds, and `list_digests` are
-    those of the whole list. `values` has the totals of every pair, in the order of `items`, for the columns that are summed.
+    those of the whole list. `weights` are those of listed items, and 1 for others, if the list has weights. `values` has the
+    totals of every pair, in the order of `items`, for the columns that are summed.
     """
 
     indptr: NDArray[np.int64]
@@ -94,6 +95,7 @@ class UserSets:
     listed: NDArray[np.bool_] | None = None
     absent: int = 0
     list_digests: Digests | None = None
+    weights: NDArray[np.float64] | None = None
     values: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
@@ -142,11 +144,15 @@ class AdmittedNames(Names):
 
 
 def admit(
-    sets: UserSets, items: pl.DataFrame, digests: Digests, may_pass: NDArray[np.bool_] | None = None
+    sets: UserSets,
+    items: pl.DataFrame,
+    digests: Digests,
+    may_pass: NDArray[np.bool_] | None = None,
+    weights: NDArray[np.float64] | None = None,
 ) -> UserSets:
     """The sets with these items in the union, held or not; each is given once, in the types of the data.
 
-    Items that nobody holds are left out where `may_pass` is false.
+    Items that nobody holds are left out where `may_pass` is false. `weights` are those of the items, if they have any.
     """
     known = sets.item_digests
     near = np.flatnonzero(_could_be_among(digests, known))
@@ -155,6 +161,11 @@ def admit(
     fresh = np.ones(len(digests), np.bool_) if may_pass is None else may_pass.copy()
     fresh[held] = False
     absent = int(np.count_nonzero(fresh))
+    if weights is not None:
+        # The listed items of the data are those of `held`: they meet in the order of their digests.
+        of_known, places = np.ones(len(known)), np.flatnonzero(listed)
+        of_known[places[digest_order(known[places])]] = weights[held[digest_order(digests[held])]]
+        weights = np.concatenate([of_known, weights[fresh]])
     return replace(
         sets,
         item_digests=np.concatenate([known, digests[fresh]]),
@@ -162,6 +173,7 @@ def admit(
         listed=np.concatenate([listed, np.ones(absent, np.bool_)]),
         absent=absent,
         list_digests=digests,
+        weights=weights,
     )
 
 

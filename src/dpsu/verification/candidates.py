@@ -29,13 +29,14 @@ DISCOVERS = (*NAMES, CANDIDATES)
 LISTED_ONLY = (*(name for name in NAMES if name not in OF_NEW_ITEMS), CANDIDATES)
 
 TOLD = ("count", "false_share", "discover", "early", "early_thresholds", "expected")
+SMALLEST = "smallest_weight"
 OF_A_LEVEL = (*TOLD, "reach")
 MOST_LISTED, MOST_VALID, LARGEST_SHARE = 2**31, 2**62, 0.5
 
 
 def names_of(parameters: Fields) -> tuple[str, ...]:
     """The parameters that a statement has, with and without discovery."""
-    told = only(parameters[CANDIDATES], TOLD, CANDIDATES)
+    told = only(parameters[CANDIDATES], TOLD, CANDIDATES, optional=(SMALLEST,))
     if not isinstance(told["discover"], bool):
         raise ValueError(f"discover is {told['discover']!r}, neither true nor false")
     return DISCOVERS if told["discover"] else LISTED_ONLY
@@ -92,9 +93,11 @@ def constants(parameters: Fields) -> list[Check]:
 
 
 def false_items(parameters: Fields, told: Fields, most: int = MOST_LISTED) -> list[Check]:
-    """Pure noise releases a listed item early with probability at most eta, and eta <= q / |L|."""
+    """Pure noise releases a listed item early with probability at most eta, and eta <= w q / |L| for every weight w."""
     count = whole(told["count"], most)
     share, early = positive(told["false_share"]), positive(told["early"])
+    # Weights have a mean of 1.
+    weight = within(told.get(SMALLEST, 1), 1e-300, 1)
     within(told["expected"], 1e-300, 1)
     rounds = whole(parameters["rounds"], MOST_ROUNDS)
     given = listed(told["early_thresholds"], "early_thresholds", rounds, rounds)
@@ -110,7 +113,11 @@ def false_items(parameters: Fields, told: Fields, most: int = MOST_LISTED) -> li
             at_most(share, LARGEST_SHARE),
             f"{told['false_share']:g} of the listed items, at most",
         ),
-        Check("early release", at_most(early * count, low(share)), "eta is at most false_share / candidates"),
+        Check(
+            "early release",
+            at_most(early * count, low(share * weight)),
+            "eta is at most false_share / candidates, times the smallest weight",
+        ),
         Check(
             "early thresholds",
             at_most(crossed, low(early)),

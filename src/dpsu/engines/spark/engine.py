@@ -181,7 +181,9 @@ class SparkEngine:
         """Not supported on Spark."""
         raise InvalidArgument(LOCAL_ONLY)
 
-    def admit(self, sets: Sets, items: pl.DataFrame, digests: Digests, may_pass: DigestTest) -> NoReturn:
+    def admit(
+        self, sets: Sets, items: pl.DataFrame, digests: Digests, may_pass: DigestTest, weights: Any = None
+    ) -> NoReturn:
         """Not supported on Spark."""
         raise InvalidArgument(NO_CANDIDATES)
 
