@@ -59,11 +59,6 @@ class Plan:
     shape: "Shape | None" = None
 
     @property
-    def request(self) -> Request:
-        """What was asked for; with counts the mechanism has only a part of this budget."""
-        return self.counting.request if self.counting else self.mechanism.request
-
-    @property
     def parameters(self) -> dict[str, Any]:
         """Noise scale, threshold, cutoff and the algorithm's other constants, in units of one user's budget."""
         return self.mechanism.parameters()
