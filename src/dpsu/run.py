@@ -90,7 +90,7 @@ def run(job: Job, source: Source, engine: Engine, terms: Terms) -> Release:
 
     if statement is not None:
         statement = replace(statement, **chosen.fields)
-    job.commit(statement, ledger, number)
+    placed.commit(statement, ledger, number)
     release = present(chosen.names, statement, job.unsafe)
     if ledger and statement:
         ledger.complete(number, statement)
