@@ -1,6 +1,7 @@
 """A released vocabulary as a Hugging Face tokenizer."""
 
 import json
+import sys
 from hashlib import sha256
 from pathlib import Path
 
@@ -33,9 +34,9 @@ def test_it_splits_as_the_release_does(rule: str) -> None:
 
 
 def test_it_is_saved_and_loaded(tmp_path: Path) -> None:
-    release = dpsu.release(
-        {n: ["the cat", f"secret{n}"] for n in range(500)}, text=True, ngrams=(1, 2), epsilon=8, delta=1e-6
-    )
+    texts = {n: ["the cat", f"secret{n}"] for n in range(500)}
+    how = {"epsilon": 8, "delta": 1e-6, "algorithm": "focused-gaussian"}
+    release = dpsu.release(texts, text=True, ngrams=(1, 2), **how)
     assert "the cat" in release
     release.to_tokenizer().save(str(tmp_path / "tokenizer.json"))
     loaded = tokenizers.Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
@@ -116,3 +117,11 @@ def test_the_command_writes_a_vocabulary(tmp_path: Path) -> None:
         "release", tmp_path / "posts.parquet", *how, "--counts", "-o", "t.json", "--style", "hugging-face"
     )
     assert refused.returncode != 0
+
+
+def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    release = dpsu.release({n: ["a"] for n in range(500)}, epsilon=8, delta=1e-6)
+    monkeypatch.delitem(sys.modules, "dpsu.interop.tokenizers")
+    monkeypatch.setitem(sys.modules, "tokenizers", None)
+    with pytest.raises(InvalidArgument, match=r"dpsu\[tokenizers\]"):
+        release.to_tokenizer()

@@ -142,7 +142,12 @@ class Release(ABC):
         `rule` is the tokenizer rule: by default that of the release, or "whitespace" for items that were not text. The
         tokenizer's `save` method writes tokenizer.json.
         """
-        from dpsu.interop.tokenizers import word_level
+        try:
+            from dpsu.interop.tokenizers import word_level
+        except ImportError as error:
+            raise InvalidArgument(
+                "to_tokenizer needs the package tokenizers: pip install 'dpsu[tokenizers]'."
+            ) from error
 
         return word_level(self.items, rule=rule or self._own_rule(), unknown=unknown)
 

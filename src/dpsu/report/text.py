@@ -115,7 +115,7 @@ def _comparison(frame: pl.DataFrame) -> Table:
         table.add_row(
             _marked(entry),
             f"{entry['items']:,.0f}",
-            f"± {entry['spread']:,.0f}",
+            f"± {entry['spread']:,.0f}" if entry["runs"] > 1 else "-",
             part,
             f"{entry['seconds']:.2f}",
         )
