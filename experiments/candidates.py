@@ -81,11 +81,12 @@ def measured(
     return float(np.mean(sizes)), float(np.std(sizes, ddof=1)), float(np.mean(shares)) if shares else 0.0
 
 
-def table() -> None:
+def table(*names: str) -> None:
+    """A row for each privacy and data set: all of them, or those of these names."""
     print("| data | list | held by nobody | epsilon, delta | without | q = 1 % | false | q = 5 % | false |")
     print("|---|---:|---:|---|---:|---:|---:|---:|---:|")
-    for name, load in DATA.items():
-        frame, listed = load()
+    for name in names or DATA:
+        frame, listed = DATA[name]()
         held = frame["item"].unique()
         absent = len(listed) - pl.Series(listed).is_in(held.implode()).sum()
         for epsilon, delta in PRIVACY:
@@ -113,7 +114,7 @@ def lengths() -> None:
         print(f"| {times * len(packages):,} | {size:,.0f} |", flush=True)
 
 
-def weights() -> None:
+def weights(*names: str) -> None:
     """Items released with and without weights. The items of half of the users stand for data that everybody knows.
 
     The weight of an item that n of them hold is log(1 + n) + 0.2; a tenth of these users shows what fewer data gives.
@@ -122,8 +123,8 @@ def weights() -> None:
         "| data | epsilon, delta | false share | no weights | false | weights | false | of a tenth | false |"
     )
     print("|---|---|---:|---:|---:|---:|---:|---:|---:|")
-    for name, load in DATA.items():
-        frame, listed = load()
+    for name in names or DATA:
+        frame, listed = DATA[name]()
         users = frame["user"].unique().sort()
         known = pl.Series(np.random.default_rng(0).choice(users.to_numpy(), len(users) // 2, replace=False))
         ours = frame.filter(~pl.col("user").is_in(known.implode()))

@@ -124,5 +124,5 @@ def test_the_cut_does_not_look_beyond_its_reach():
     assert 0.1 < tails[0] < 0.3
     assert tails[1] < 0.1
     assert mechanism.tails_within_reach(columns).tolist() == [tails[1]]
-    decide = mechanism.decision(np.array([0.04, 0.06, 0.07, 0.09, 0.099, 0.0999]))
+    decide = mechanism.decision(np.array([0.04, 0.06, 0.07, 0.09, 0.099, 0.0999]), np.ones(6))
     assert decide(columns)["released"].tolist() == [False, True]

@@ -12,6 +12,7 @@ from attack import EPSILON, epsilon_at_least
 from listed_play import NEVER_EARLY, WITHOUT_NOISE, attack, outcomes
 
 from dpsu.algorithms.candidates import CandidateList, WithCandidates
+from dpsu.algorithms.candidates import calibrated as again
 from dpsu.algorithms.focused import FocusedGaussian
 from dpsu.algorithms.request import Request
 from dpsu.algorithms.unheld import draw_unheld
@@ -69,7 +70,8 @@ def test_another_law_for_listed_items_that_nobody_holds_is_caught(shortcut, delt
 
 def found_by_gaps(delta, early_tests):
     """x holds the only member of a known domain alone, or nobody does and the program draws it by gaps: a run per member."""
-    mechanism = calibrated(1, delta, False)
+    base = calibrated(1, delta, False)
+    mechanism = again(base.base, base.listed, base.false_share, False, reach=base.reach)
     unheld = draw_unheld(mechanism, RUNS, Stream(bytes(range(32))))
     early = unheld.columns["released"] & early_tests
     # The only member of a list is within the cut if its tail is at most the false share.

@@ -106,6 +106,8 @@ FORGED_LISTS: list[Forgery] = [
     *on(
         "candidates with weights",
         eta_above_the_smallest_weight=told("early", to=times(1.01)),
+        largest_weight_left_out=without(P, "candidates", "largest_weight"),
+        largest_weight_below_one=told("largest_weight", to=0.5),
         smallest_weight_left_out=all_of(
             without(P, "candidates", "smallest_weight"), told("early", to=times(2.6))
         ),

@@ -38,8 +38,13 @@ def play(mechanism, groups, listed, normals, noise=1.0, unheld=OWN):
         limits = mechanism.limits_in_cells(r)[is_listed.astype(int)]
         out[(out == 0) & tested & (cells > limits)] = r + 1
         priority = np.where(out > 0, 0.0, mechanism.priority(cells * boundary.cell, is_listed, r))
-    tails = mechanism.tails({"noisy": cells, "released": out > 0, "weight": mechanism.listed.weights})
-    out[(out == 0) & is_listed & (tails <= _cuts(tails[:, is_listed], mechanism))] = rounds + 1
+    tails = mechanism.tails({"noisy": cells, "released": out > 0})
+    weights = np.ones(count)
+    if mechanism.listed.weights is not None:
+        weights[is_listed] = mechanism.listed.weights
+    ratios = np.where(tails <= mechanism.reach, tails / weights, np.inf)
+    cuts = _cuts(tails[:, is_listed], ratios[:, is_listed], weights[is_listed], mechanism)
+    out[(out == 0) & is_listed & (ratios <= cuts)] = rounds + 1
     return out, cells
 
 
@@ -53,12 +58,15 @@ def _weights(priority, opened, caps):
     return weights
 
 
-def _cuts(tails, mechanism):
-    """The cut of Benjamini and Hochberg in each run."""
-    limits = np.arange(1, tails.shape[1] + 1) * mechanism.false_share / mechanism.listed.count
-    passing = np.sort(tails, axis=1) <= limits
+def _cuts(tails, ratios, weights, mechanism):
+    """The cut of Benjamini and Hochberg in each run, with the estimate of the share of nulls."""
+    share, count = mechanism.false_share, mechanism.listed.count
+    steps = np.full(len(tails), share / count)
+    if mechanism.adaptive:
+        steps *= count * (1 - share) / (weights.max() + (weights * (tails > share)).sum(axis=1))
+    passing = np.sort(ratios, axis=1) <= np.arange(1, tails.shape[1] + 1) * steps[:, None]
     last = tails.shape[1] - np.argmax(passing[:, ::-1], axis=1)
-    return np.where(passing.any(axis=1), last * mechanism.false_share / mechanism.listed.count, 0.0)[:, None]
+    return np.where(passing.any(axis=1), last * steps, 0.0)[:, None]
 
 
 def normals_of(runs, mechanism, count, seed):

@@ -284,13 +284,20 @@ def with_candidates(
             + mechanism.eta
             for item in listed
         }
-        tails = {item: p / (weights or {}).get(item, 1) for item, p in tails.items()}
-        tails = {item: p for item, p in tails.items() if p <= mechanism.reach}
+        weight = weights or dict.fromkeys(tails, 1.0)
+        nulls = 1.0
+        if mechanism.adaptive:
+            among = sum(weight[item] for item, p in tails.items() if p > share)
+            # Members of the list that are not in this database have noise that keeps them out.
+            among += count - len(tails)
+            nulls = (max(weight.values(), default=1.0) + among) / (count * (1 - share))
+        tails = {item: p / weight[item] for item, p in tails.items() if p <= mechanism.reach}
+        step = share / (count * nulls)
         best = max(
-            (k for k in range(1, count + 1) if sum(p <= k * share / count for p in tails.values()) >= k),
+            (k for k in range(1, count + 1) if sum(p <= k * step for p in tails.values()) >= k),
             default=0,
         )
-        return total, early | {item for item, p in tails.items() if p <= best * share / count}
+        return total, early | {item for item, p in tails.items() if p <= best * step}
 
 
 def _goal(mechanism: Any) -> float:

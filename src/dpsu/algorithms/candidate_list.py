@@ -63,7 +63,8 @@ def read_candidates(items: Any, rule: TextRule | None = None) -> CandidateList:
         return CandidateList(frame.height, sha256, frame, notes)
     values = weights.to_numpy()
     scaled = values / values.mean()
-    return CandidateList(frame.height, sha256, frame, notes, scaled, float(scaled.min()))
+    extremes = min(1.0, float(scaled.min())), max(1.0, float(scaled.max()))
+    return CandidateList(frame.height, sha256, frame, notes, scaled, extremes)
 
 
 def _without_weights(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.Series | None]:

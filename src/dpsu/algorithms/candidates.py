@@ -5,6 +5,7 @@ part of delta and no high threshold, only a limit on false items: listed items t
 Items outside the list keep the rule of Focused Gaussian. Proof: docs/candidates.md.
 """
 
+import math
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -56,7 +57,8 @@ WEIGHT = "weight"
 class CandidateList:
     """The list that the caller gives: its length, its digest and its items.
 
-    `weights` has a weight for each item, with a mean of 1, and `smallest` is the smallest of them; None if there are none.
+    `weights` has a weight for each item, with a mean of 1, and `extremes` are the smallest and the largest of them; None if
+    there are none.
     """
 
     count: int
@@ -64,7 +66,7 @@ class CandidateList:
     items: "pl.DataFrame" = field(compare=False, repr=False)
     notes: tuple[str, ...] = ()
     weights: Floats | None = field(default=None, compare=False, repr=False)
-    smallest: float | None = None
+    extremes: tuple[float, float] | None = None
 
     def described(self) -> dict[str, Any]:
         """What the statement says of the list."""
@@ -106,9 +108,9 @@ def calibrated(
     """The mechanism with this noise, and with the early limits of listed items.
 
     `expected` is the share of the list that the focus expects to come out, `reach` the largest tail that the cut looks
-    at; both are public. Without a reach it looks at all tails of at most false_share, the largest cut.
+    at; both are public. Without a reach it looks at tails of at most false_share, and estimates the share of nulls.
     """
-    eta = limits.early_chance(false_share, listed.count) * (listed.smallest or 1.0)
+    eta = limits.early_chance(false_share, listed.count, *(listed.extremes or (1.0, 1.0)), reach is None)
     shares, scales = np.array(base.boundary.shares), np.array(base.boundary.scales)
     noise = np.sqrt(np.cumsum(scales**2)) * (1 + ROUNDING)
     deal = shares**base.focus.delta_growth
@@ -125,6 +127,7 @@ def calibrated(
         float(noise[-1]),
         expected,
         false_share if reach is None else reach,
+        reach is None,
     )
 
 
@@ -159,7 +162,7 @@ class CandidatesMechanism(Mechanism):
     """The calibrated mechanism: `base` is that of items outside the list, with the noise and the shares of all items.
 
     `early` are the limits of listed items before the last round is over, `noise` the scale of all noise of an item.
-    `expected` and `reach` are those of `calibrated`.
+    `expected` and `reach` are those of `calibrated`; the cut is `adaptive` if it estimates the share of nulls.
     """
 
     request: Request
@@ -172,6 +175,7 @@ class CandidatesMechanism(Mechanism):
     noise: float
     expected: float
     reach: float
+    adaptive: bool
 
     def admit(self, engine: Engine, sets: Any, stream: Stream) -> Any:
         """The sets with the listed items in the union, held or not, but for unheld items that noise alone keeps out."""
@@ -198,7 +202,10 @@ class CandidatesMechanism(Mechanism):
     def select(self, engine: Engine, sets: Any, stream: Stream) -> Any:
         """The rounds, then one cut over the totals of all listed items."""
         items = self.after_rounds(engine, sets, stream)
-        return engine.update(items, self.decision(engine.collect(items, self.tails_within_reach)))
+        tails, weights = (
+            engine.collect(items, step) for step in (self.tails_within_reach, self.weights_within_reach)
+        )
+        return engine.update(items, self.decision(tails, weights))
 
     def after_rounds(self, engine: Engine, sets: Any, stream: Stream) -> Any:
         """The items with their noisy totals after the last round, those that came out early marked as released."""
@@ -211,14 +218,22 @@ class CandidatesMechanism(Mechanism):
         return items
 
     def tails_within_reach(self, columns: Columns) -> Floats:
-        """The tails of listed items that the cut looks at."""
-        found = self.tails(columns)[columns["listed"]]
-        return np.asarray(found[found <= self.reach], np.float64)
+        """The tails of listed items that the cut looks at, divided by their weights."""
+        tails, weights = self.tails(columns), self.weights(columns)
+        return np.asarray((tails / weights)[columns["listed"] & (tails <= self.reach)], np.float64)
 
-    def decision(self, tails: Floats) -> Step:
+    def weights_within_reach(self, columns: Columns) -> Floats:
+        """The weights of the same items."""
+        return self.weights(columns)[columns["listed"] & (self.tails(columns) <= self.reach)]
+
+    def decision(self, tails: Floats, weights: Floats) -> Step:
         """The cut for all tails within reach, as a step that releases what is within it."""
-        cut = limits.largest_tail(tails, self.listed.count, self.false_share)
-        return partial(_decide, mechanism=self, cut=min(cut, self.reach))
+        nulls, count, share = 1.0, self.listed.count, self.false_share
+        if self.adaptive:
+            # fsum does not depend on the order of the items.
+            heaviest = self.listed.extremes[1] if self.listed.extremes else 1.0
+            nulls = limits.nulls(math.fsum(weights), share, count, heaviest)
+        return partial(_decide, mechanism=self, cut=limits.largest_tail(tails, count, share, nulls))
 
     def limits_in_cells(self, r: int) -> NDArray[np.int64]:
         """The last cells that are not released in round r: of items outside the list, and of listed items."""
@@ -247,15 +262,17 @@ class CandidatesMechanism(Mechanism):
         return self.base.aim(r, goal)
 
     def tails(self, columns: Columns) -> Floats:
-        """An upper bound on the chance that pure noise does as well as each item; eta for those released early.
-
-        With weights, it is divided by the weight of the item.
-        """
+        """An upper bound on the chance that pure noise does as well as each item; eta for those released early."""
         cell = self.base.boundary.cell
         totals = (columns["noisy"] - self.base.focus.rounds / 2) * cell
         found = limits.tails(totals, self.noise, self.eta)
-        found = np.where(columns["released"], self.eta, found)
-        return found if self.listed.smallest is None else found / columns[WEIGHT]
+        return np.where(columns["released"], self.eta, found)
+
+    def weights(self, columns: Columns) -> Floats:
+        """The weights of the items: 1 if the list has none."""
+        if self.listed.extremes is None:
+            return np.ones(len(columns["released"]))
+        return np.asarray(columns[WEIGHT], np.float64)
 
     def chance(self, holders: NDArray[np.int64], set_size: int) -> Floats:
         """For items outside the list; for listed ones if there are no others."""
@@ -284,7 +301,7 @@ class CandidatesMechanism(Mechanism):
                 "early": self.eta,
                 "early_thresholds": list(self.early),
                 "expected": self.expected,
-                **({} if self.listed.smallest is None else {"smallest_weight": self.listed.smallest}),
+                **dict(zip(OF_WEIGHTS, self.listed.extremes or (), strict=False)),
             },
         }
 
@@ -296,6 +313,9 @@ class CandidatesMechanism(Mechanism):
         """The length and the digest of the list."""
         return {NAME: self.listed.described()}
 
+
+OF_WEIGHTS = ("smallest_weight", "largest_weight")
+"""Parameters that only a list with weights has."""
 
 OF_NEW_ITEMS = ("threshold", "thresholds", "capped_at", "last_deal", "split", "cap")
 """Parameters that a release without discovery does not have."""
@@ -320,13 +340,11 @@ def without_discovery(request: Request, focus: FocusedGaussian, sigma: float) ->
     return FocusedMechanism(request, focus, boundary, 0.0)
 
 
-def _may_pass(
-    digests: "Digests", weights: Floats | None, mechanism: CandidatesMechanism, stream: Stream
-) -> NDArray[np.bool_]:
+def _may_pass(digests: "Digests", mechanism: CandidatesMechanism, stream: Stream) -> NDArray[np.bool_]:
     """Whether noise alone could release each item: early, or with a tail that the cut could reach.
 
     The noise of a round is that of `one_round`, bounded from above by the first bits of its word. All other unheld items
-    have tails above false_share times their weight, the largest cut, so nothing depends on them.
+    have tails beyond the reach, so nothing depends on them but their number.
     """
     from dpsu.kernels.noise import raise_bounds
 
@@ -338,9 +356,8 @@ def _may_pass(
         early = mechanism.limits_in_cells(r)[1]
         raise_bounds(words, above, boundary.scales[r] / boundary.cell, float(early), bounds, found)
     # Two cells of 2^-16 sigma move a tail by far more than the rounding of `tails`.
-    largest = np.minimum(1.0, mechanism.false_share * (1.0 if weights is None else weights))
-    cut = mechanism.noise * limits.smallest_normal(largest) / boundary.cell + rounds / 2 - 2
-    return np.asarray(found | (bounds > cut), np.bool_)
+    cut = mechanism.noise * limits.smallest_normal(mechanism.reach) / boundary.cell + rounds / 2 - 2
+    return found | (bounds > cut)
 
 
 def begin(columns: Columns, discover: bool) -> Columns:
@@ -375,5 +392,6 @@ def one_round(columns: Columns, mechanism: CandidatesMechanism, stream: Stream, 
 
 
 def _decide(columns: Columns, mechanism: CandidatesMechanism, cut: float) -> Columns:
-    within = columns["listed"] & (mechanism.tails(columns) <= cut)
+    tails = mechanism.tails(columns)
+    within = columns["listed"] & (tails <= mechanism.reach) & (tails / mechanism.weights(columns) <= cut)
     return {"released": columns["released"] | within}

@@ -211,8 +211,11 @@ class LevelsJob(Job):
         # Members of the text have noise of their own.
         others = ~_among(len(part), _numbers(sets))[codes]
         columns = {name: column[others] for name, column in unheld.columns.items()}
-        tails = engine.collect(items, mechanism.tails_within_reach)
-        decide = mechanism.decision(np.concatenate([tails, mechanism.tails_within_reach(columns)]))
+        tails, weights = (
+            np.concatenate([engine.collect(items, step), step(columns)])
+            for step in (mechanism.tails_within_reach, mechanism.weights_within_reach)
+        )
+        decide = mechanism.decision(tails, weights)
         items = engine.update(items, decide)
         drawn = words[others][decide(columns)["released"]]
         shown = {name: column for name, column in items.items() if name != "listed"}

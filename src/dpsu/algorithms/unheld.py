@@ -144,7 +144,7 @@ def sequences(mechanism: CandidatesMechanism) -> Sequences:
     boundary, rounds = mechanism.base.boundary, mechanism.base.focus.rounds
     step = CELLS_PER_SIGMA // STEPS
     # Two cells move a tail by far more than the rounding of `tails` (as in `candidates._may_pass`).
-    cut = math.floor((mechanism.noise * float(smallest_normal(mechanism.reach)) / boundary.cell - 2) / step)
+    cut = math.floor((mechanism.noise * smallest_normal(mechanism.reach) / boundary.cell - 2) / step)
     found = []
     for r, scale in enumerate(boundary.scales):
         spread = scale / boundary.cell / step

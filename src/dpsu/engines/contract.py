@@ -23,8 +23,8 @@ Columns = Mapping[str, NDArray[Any]]
 Step = Callable[[Columns], Columns]
 """A pure function from columns to the columns that it changes or adds."""
 
-DigestTest = Callable[["Digests", NDArray[np.float64] | None], NDArray[np.bool_]]
-"""A pure function of the digests of some items, and of their weights if there are any: one answer for each."""
+DigestTest = Callable[["Digests"], NDArray[np.bool_]]
+"""A pure function of the digests of some items: one answer for each."""
 
 SHOWN = "shown: "
 """Columns of items whose names begin so are handed over beside the names of released items."""

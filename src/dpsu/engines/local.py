@@ -158,12 +158,9 @@ class LocalEngine:
         weights: NDArray[np.float64] | None = None,
     ) -> UserSets:
         """The sets with these items in the union, held or not, but those that nobody holds and that cannot come out."""
-
-        def on_slice(bounds: tuple[int, int]) -> NDArray[np.bool_]:
-            own = slice(*bounds)
-            return may_pass(digests[own], None if weights is None else weights[own])
-
-        tested = [on_slice((0, 0)), *self._on_threads(on_slice, self._slices(len(digests)))]
+        tested = [may_pass(np.zeros((0, 2), np.uint64))]
+        slices = [digests[first:last] for first, last in self._slices(len(digests))]
+        tested += self._on_threads(may_pass, slices)
         return admit(sets, items, digests, np.concatenate(tested), weights)
 
     def bound(

@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from dpsu.algorithms.algorithm import Algorithm
-from dpsu.algorithms.candidates import CandidateList, with_candidates
+from dpsu.algorithms.candidates import OF_WEIGHTS, CandidateList, with_candidates
 from dpsu.algorithms.catalogue import CATALOGUE
 from dpsu.algorithms.holders import CountingTerms, share_with_counts
 from dpsu.algorithms.mechanism import Floats, Mechanism
@@ -97,8 +97,8 @@ def _with_list(algorithm: Algorithm, candidates: Any) -> Algorithm:
     """The algorithm with a list of candidates, if the statement has one; chances do not depend on what is in the list."""
     if candidates is None:
         return algorithm
-    smallest = candidates.get("smallest_weight")
-    listed = CandidateList(candidates["count"], "", pl.DataFrame(), smallest=smallest)
+    extremes = (candidates[OF_WEIGHTS[0]], candidates[OF_WEIGHTS[1]]) if OF_WEIGHTS[0] in candidates else None
+    listed = CandidateList(candidates["count"], "", pl.DataFrame(), extremes=extremes)
     return with_candidates(algorithm, listed, candidates["false_share"], candidates["discover"])
 
 

@@ -29,14 +29,16 @@ DISCOVERS = (*NAMES, CANDIDATES)
 LISTED_ONLY = (*(name for name in NAMES if name not in OF_NEW_ITEMS), CANDIDATES)
 
 TOLD = ("count", "false_share", "discover", "early", "early_thresholds", "expected")
-SMALLEST = "smallest_weight"
+OF_WEIGHTS = ("smallest_weight", "largest_weight")
 OF_A_LEVEL = (*TOLD, "reach")
 MOST_LISTED, MOST_VALID, LARGEST_SHARE = 2**31, 2**62, 0.5
 
 
 def names_of(parameters: Fields) -> tuple[str, ...]:
     """The parameters that a statement has, with and without discovery."""
-    told = only(parameters[CANDIDATES], TOLD, CANDIDATES, optional=(SMALLEST,))
+    told = only(parameters[CANDIDATES], TOLD, CANDIDATES, optional=OF_WEIGHTS)
+    if (OF_WEIGHTS[0] in told) != (OF_WEIGHTS[1] in told):
+        raise ValueError("candidates have one extreme of their weights without the other")
     if not isinstance(told["discover"], bool):
         raise ValueError(f"discover is {told['discover']!r}, neither true nor false")
     return DISCOVERS if told["discover"] else LISTED_ONLY
@@ -93,11 +95,21 @@ def constants(parameters: Fields) -> list[Check]:
 
 
 def false_items(parameters: Fields, told: Fields, most: int = MOST_LISTED) -> list[Check]:
-    """Pure noise releases a listed item early with probability at most eta, and eta <= w q / |L| for every weight w."""
+    """Pure noise releases a listed item early with probability at most eta, which every possible cut covers.
+
+    The cut is at least w q / (|L| nulls), where nulls is an estimate of at most (|L| + the largest w) / (|L| (1 - q)); in
+    levels, which have a reach, it is 1.
+    """
     count = whole(told["count"], most)
     share, early = positive(told["false_share"]), positive(told["early"])
     # Weights have a mean of 1.
-    weight = within(told.get(SMALLEST, 1), 1e-300, 1)
+    lightest, heaviest = (
+        within(told.get(OF_WEIGHTS[0], 1), 1e-300, 1),
+        within(told.get(OF_WEIGHTS[1], 1), 1, count),
+    )
+    covered = share * lightest / count
+    if "reach" not in told:
+        covered *= count * (1 - share) / (count + heaviest)
     within(told["expected"], 1e-300, 1)
     rounds = whole(parameters["rounds"], MOST_ROUNDS)
     given = listed(told["early_thresholds"], "early_thresholds", rounds, rounds)
@@ -115,8 +127,8 @@ def false_items(parameters: Fields, told: Fields, most: int = MOST_LISTED) -> li
         ),
         Check(
             "early release",
-            at_most(early * count, low(share * weight)),
-            "eta is at most false_share / candidates, times the smallest weight",
+            at_most(early, low(covered)),
+            "eta is at most the smallest cut",
         ),
         Check(
             "early thresholds",
