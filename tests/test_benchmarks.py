@@ -17,13 +17,15 @@ from benchmarks.quiet import Timing
 from benchmarks.tables import Table, digits
 
 SMALL = ["--quick", "--users", "300", "--repetitions", "1"]
-CHEAP = ["end-to-end", "stages", "kernels", "noise", "encoding"]
+CHEAP = ["end-to-end", "stages", "kernels", "noise", "encoding", "text", "files"]
 
 
 @pytest.fixture(scope="module")
 def output(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("bench")
-    main([*SMALL, "--only", *CHEAP, "--output", str(folder)])
+    titles = pl.DataFrame({"author": range(300), "text": ["of the rare word"] * 300})
+    titles.write_parquet(folder / "titles.parquet")
+    main([*SMALL, "--titles", str(folder / "titles.parquet"), "--only", *CHEAP, "--output", str(folder)])
     return folder
 
 

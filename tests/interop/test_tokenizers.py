@@ -125,3 +125,30 @@ def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setitem(sys.modules, "tokenizers", None)
     with pytest.raises(InvalidArgument, match=r"dpsu\[tokenizers\]"):
         release.to_tokenizer()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [["--text", "text", "--tokenizer", "chars"], ["--item", "text"]],
+    ids=["a rule without counterpart", "items that are no text"],
+)
+def test_what_a_style_cannot_hold_is_refused_before_privacy_is_spent(
+    tmp_path: Path, wrong: list[str]
+) -> None:
+    pl.DataFrame({"user": range(400), "text": ["a"] * 400}).write_parquet(tmp_path / "posts.parquet")
+    dpsu.Ledger.create(tmp_path / "ledger.json", epsilon=10, delta=1e-3)
+    before = (tmp_path / "ledger.json").read_bytes()
+    how = [
+        "--user",
+        "user",
+        *wrong,
+        "--epsilon",
+        "3",
+        "--delta",
+        "1e-6",
+        "--ledger",
+        tmp_path / "ledger.json",
+    ]
+    output = ["-o", tmp_path / "t.json", "--style", "hugging-face"]
+    assert command.dpsu("release", tmp_path / "posts.parquet", *how, *output).returncode != 0
+    assert (tmp_path / "ledger.json").read_bytes() == before

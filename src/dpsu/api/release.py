@@ -82,8 +82,9 @@ def release(
 
     For text, pass `text` instead of `item`: the column of text, whose words are the items. `ngrams=2` takes pairs of words
     and `ngrams=(1, 2, 3)` all sizes up to three. `tokenizer` defines a word: "words", "whitespace", "chars", "icu", a
-    regular expression or a function. {user: texts} has no columns: pass `text=True`. Plain text files need `user_per`
-    instead of `text` and `user`: each line, or each file, belongs to one user. docs/text.md has examples.
+    regular expression, a function, or a tokenizer of Hugging Face or scikit-learn. {user: texts} has no columns: pass
+    `text=True`. Plain text files need `user_per` instead of `text` and `user`: each line, or each file, belongs to one
+    user. docs/text.md has examples.
 
     Items in `public_items` are always in the output and cost nothing; items in `exclude` never are. Both are a list, a
     frame or the Path of a file. `candidates` is a public list of the same kinds of items that could come out. Listed items

@@ -45,7 +45,7 @@ def ngrams(
 
     dpsu ngrams posts.parquet --user author --text body --longest 3 --epsilon 1 --delta 1e-7 -o ngrams.parquet
     """
-    outputs.check(data.files, record, lists)
+    outputs.check(data.files, record, lists, tokenizer=data.tokenizer)
     with stages(outputs.silent) as progress, notes(outputs.quiet):
         released = dpsu.ngrams(
             **data.arguments(),

@@ -73,14 +73,18 @@ class OutputOptions:
         order: Path | None = None,
         candidates: Path | None = None,
         beside: bool = False,
+        tokenizer: str | None = None,
     ) -> None:
-        """Fail before any work if an output cannot be written, or would overwrite an input or another output."""
+        """Fail before any work if an output cannot be written, or would overwrite an input or another output.
+
+        `tokenizer` is the rule of the text whose words are released, or None for other items.
+        """
         from dpsu.outcome import write as out
 
         if self.no_statement and self.statement is not None:
             raise InvalidArgument("--statement and --no-statement exclude each other.")
         if self.style is not None:
-            self._check_style(lists.counted)
+            self._check_style(lists.counted, beside or candidates is not None, tokenizer)
         else:
             out.check_writable(self.output)
         if self.excel:
@@ -110,10 +114,20 @@ class OutputOptions:
         }
         require_apart(written, inputs, used)
 
-    def _check_style(self, counted: bool) -> None:
+    def _check_style(self, counted: bool, beside: bool, tokenizer: str | None) -> None:
+        """Whatever a style cannot hold is refused here: after the release the privacy would be spent."""
         from dpsu.outcome.vocabulary import check_style
 
         check_style(self.output, str(self.style))
+        if tokenizer is None:
+            raise InvalidArgument("--style is for words of text: dpsu release or ngrams with --text.")
+        if self.style == StyleName.hugging_face and tokenizer not in ("words", "whitespace"):
+            raise InvalidArgument(
+                "a tokenizer of Hugging Face has no counterpart of this rule; use --tokenizer words or whitespace, or "
+                "write .txt."
+            )
+        if beside:
+            raise InvalidArgument("--style has no room for sums or the column 'listed'.")
         if self.excel:
             raise InvalidArgument("--style and --excel exclude each other.")
         if counted and self.style == StyleName.hugging_face:

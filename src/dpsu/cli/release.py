@@ -62,6 +62,7 @@ def release(
         order=algorithm.order,
         candidates=listed.candidates,
         beside=bool(measures.sum or measures.others),
+        tokenizer=data.tokenizer if data.text or data.user_per else None,
     )
     with stages(outputs.silent) as progress, notes(outputs.quiet):
         released = dpsu.release(

@@ -78,6 +78,11 @@ def writer_for(path: str | Path) -> Writer:
     ending = Path(path).suffix.lower()
     if ending not in WRITERS:
         known = ", ".join(WRITERS)
+        if ending == ".json":
+            raise InvalidArgument(
+                f"{Path(path).name!r} is no table: for a tokenizer.json pass style='hugging-face' (--style hugging-face); "
+                f"tables are {known}."
+            )
         raise InvalidArgument(
             f"cannot tell the format of {Path(path).name!r}: the ending must be one of {known}."
             f"{did_you_mean(ending, WRITERS)}"
