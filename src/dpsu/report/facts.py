@@ -36,6 +36,27 @@ def false_items_in_words(statement: Statement) -> str | None:
     return f"on average at most {told} of the listed items is one that nobody holds"
 
 
+def choice_in_words(statement: Statement) -> str | None:
+    """What `auto` saw and chose, or what a hint chose."""
+    parameters = statement.parameters
+    chosen, popular, sizes = (parameters.get(name) for name in ("chosen", "popular", "sizes"))
+    if statement.algorithm != "auto" or not isinstance(chosen, Mapping):
+        return None
+    branch = f"{chosen.get('algorithm')}, max_items {chosen.get('max_items')}"
+    if not isinstance(popular, Mapping) or not isinstance(sizes, Mapping):
+        return f"{branch}, by a hint"
+    users = ", ".join(f"{first}: {count}" for first, count in _pairs(sizes))
+    return (
+        f"{branch}; there are {popular.get('items')} very popular items (epsilon {popular.get('epsilon')}), and the noisy "
+        f"numbers of users by the other items they have, from 1, 2, … on, are (epsilon {sizes.get('epsilon')}) {users}"
+    )
+
+
+def _pairs(sizes: Mapping[str, Any]) -> list[tuple[Any, Any]]:
+    bins, users = sizes.get("bins"), sizes.get("users")
+    return list(zip(bins, users, strict=False)) if isinstance(bins, list) and isinstance(users, list) else []
+
+
 def user_in_words(data: Mapping[str, Any]) -> str:
     """What one user is."""
     if data.get("form") == "columns":

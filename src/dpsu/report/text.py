@@ -10,7 +10,7 @@ from rich.text import Text
 
 from dpsu.outcome.ledger import Ledger, by_period
 from dpsu.outcome.statement import Statement
-from dpsu.report.facts import facts
+from dpsu.report.facts import choice_in_words, facts
 from dpsu.report.measures import measured_of, measures_in_words
 from dpsu.report.numbers import counted, number, percent
 
@@ -43,6 +43,9 @@ def statement_text(statement: Statement) -> str:
         f"Algorithm: {KINDS[statement.kind]}{statement.algorithm}, {statement.calibration} calibration, "
         f"max_items {statement.max_items}.",
     ]
+    choice = choice_in_words(statement)
+    if choice:
+        lines.append(f"Chosen: {choice}.")
     single = [
         f"{name} {number(value)}"
         for name, value in statement.parameters.items()
