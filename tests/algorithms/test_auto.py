@@ -148,6 +148,24 @@ def test_sizes_decide():
     assert rule.choose(many, 0, 100.0, 15.0, 1) == (rule.FOCUSED, 100)
 
 
+def test_a_sample_settles_the_branch_of_the_whole():
+    """A simulation with fewer users chooses as the whole shape would."""
+    mechanism, sets = mechanism_for(epsilon=1.0), sets_of([[n] for n in range(200)])
+    with LocalEngine(1) as engine:
+        small, whole = (mechanism.settled(engine, sets, STREAM, factor) for factor in (1.0, 200.0))
+    assert small is mechanism.branches[rule.FOCUSED, rule.UNKNOWN]
+    assert whole is mechanism.branches[rule.ORDERED, rule.MAX_ITEMS]
+
+
+def test_beside_counts_it_is_focused_gaussian():
+    users = {n: ["a", "b"] for n in range(2000)}
+    with seeded(1):
+        made = dpsu.release(users, epsilon=1, delta=1e-6, counts=True)
+        hinted = dpsu.release(users, epsilon=1, delta=1e-6, counts=True, typical_items=2)
+    assert (made.statement.algorithm, made.statement.max_items) == ("focused-gaussian", 300)
+    assert hinted.statement.algorithm == "auto"
+
+
 # Hints and max_items.
 
 

@@ -76,7 +76,8 @@ def compare(
     """Run every algorithm several times on the same data and count what it releases; most items first.
 
     All private algorithms by default; `optimal-single` only with `max_items=1`, which it requires. `epsilon` and `max_items`
-    may be lists; then every algorithm runs with every pair of them.
+    may be lists; then every algorithm runs with every pair of them. By default `auto` chooses its `max_items`, and all
+    others have 300, which is what the column has for `auto`, too.
 
     Only for data that is public or synthetic: you say so with `data_is_public=True`. Without a source it uses the words
     of the bundled arXiv titles, which are public. The frame has a row per epsilon, max_items and algorithm: the mean, the

@@ -78,7 +78,8 @@ def compare(
     max_items: Annotated[
         list[int] | None,
         typer.Option(
-            help="Number of items of one user that count at most, or several: --max-items 5 10 50; default: 300."
+            help="Number of items of one user that count at most, or several: --max-items 5 10 50; default: chosen by "
+            "auto, 300 for all others."
         ),
     ] = None,
     calibration: CalibrationOption = CalibrationName.exact,

@@ -41,6 +41,32 @@ def false_items_in_words(statement: Statement) -> str | None:
     return f"on average at most {told} of the {of} is one that nobody {held}"
 
 
+def choice_in_words(statement: Statement) -> str | None:
+    """What `auto` saw and chose, or what a hint chose."""
+    parameters = statement.parameters
+    chosen, popular, sizes = (parameters.get(name) for name in ("chosen", "popular", "sizes"))
+    if statement.algorithm != "auto" or not isinstance(chosen, Mapping):
+        return None
+    branch = branch_in_words(chosen)
+    if not isinstance(popular, Mapping) or not isinstance(sizes, Mapping):
+        return f"{branch}, by a hint"
+    users = ", ".join(f"{first}: {count}" for first, count in _pairs(sizes))
+    return (
+        f"{branch}; there are {popular.get('items')} very popular items (epsilon {popular.get('epsilon')}), and the noisy "
+        f"numbers of users by the other items they have, from 1, 2, … on, are (epsilon {sizes.get('epsilon')}) {users}"
+    )
+
+
+def branch_in_words(chosen: Mapping[str, Any]) -> str:
+    """The algorithm that `auto` chose, with its max_items."""
+    return f"{chosen.get('algorithm')}, max_items {chosen.get('max_items')}"
+
+
+def _pairs(sizes: Mapping[str, Any]) -> list[tuple[Any, Any]]:
+    bins, users = sizes.get("bins"), sizes.get("users")
+    return list(zip(bins, users, strict=False)) if isinstance(bins, list) and isinstance(users, list) else []
+
+
 def user_in_words(data: Mapping[str, Any]) -> str:
     """What one user is."""
     if data.get("form") == "columns":
@@ -58,14 +84,6 @@ def item_in_words(data: Mapping[str, Any]) -> str:
     what = "a word" if sizes == [1] else f"a phrase of {_either(sizes)} words"
     of = f" in the {_columns([data['text']])}" if isinstance(data["text"], str) else ""
     return f"{what}{of} (tokenizer: the {tokenizer['kind']} {tokenizer['name']!r})"
-
-
-def choice_in_words(statement: Statement) -> str:
-    """What `auto` chose, or nothing."""
-    chosen = statement.parameters.get("chosen")
-    if not isinstance(chosen, Mapping):
-        return ""
-    return f"chose {chosen['algorithm']} with max_items {chosen['max_items']}"
 
 
 def in_words(value: Any) -> str:

@@ -11,7 +11,7 @@ from dpsu.outcome.columns import HALF, HOLDERS, half_name
 from dpsu.outcome.ledger import Ledger
 from dpsu.outcome.spending import by_period
 from dpsu.outcome.statement import Statement
-from dpsu.report.facts import choice_in_words, facts
+from dpsu.report.facts import branch_in_words, facts
 from dpsu.report.measures import expected_in_words, measured_of, measures_in_words, others_in_words
 from dpsu.report.numbers import counted, number, percent
 
@@ -65,11 +65,11 @@ def promise_line(statement: Statement | None, warning: str | None = None) -> str
         return f'<p class="promise void">Nothing is promised: {escape(str(warning))}</p>'
     if statement.void:
         return f'<p class="promise void">Nothing is promised: {escape(statement.void)}.</p>'
-    chosen = choice_in_words(statement)
+    chosen = statement.parameters.get("chosen")
     return (
         f'<p class="promise">({statement.epsilon:g}, {statement.delta:g})-differentially private for '
         f"{escape(statement.unit)}; {escape(statement.algorithm)}, max_items {statement.max_items}"
-        f"{escape(f', {chosen}') if chosen else ''}</p>"
+        f"{escape(f'; chosen: {branch_in_words(chosen)}') if chosen else ''}</p>"
     )
 
 

@@ -44,9 +44,9 @@ def statement_text(statement: Statement) -> str:
         f"Algorithm: {KINDS[statement.kind]}{statement.algorithm}, {statement.calibration} calibration, "
         f"max_items {statement.max_items}.",
     ]
-    chosen = choice_in_words(statement)
-    if chosen:
-        lines[-1] += f" It {chosen}."
+    choice = choice_in_words(statement)
+    if choice:
+        lines.append(f"Chosen: {choice}.")
     single = [
         f"{name} {number(value)}"
         for name, value in statement.parameters.items()
