@@ -234,10 +234,13 @@ class SparkRelease(Release):
         return self._size
 
     def head(self, count: int = 10) -> pl.DataFrame:
-        """The first items by name; no others leave the cluster."""
-        if "_frame" in vars(self):
-            return self._frame.head(count)
-        found = pl.from_arrow(self._spark.sort(*self._spark.columns).limit(count).toArrow())
+        """The first items by name, or with counts those with the most holders; no others leave the cluster."""
+        if "_frame" in vars(self) or isinstance(self._names, Brought):
+            return super().head(count)
+        counted = [HOLDERS] * (HOLDERS in self._beside)
+        columns = [*counted, *(name for name in self._spark.columns if name not in counted)]
+        ordered = self._spark.sort(*columns, ascending=[name not in counted for name in columns])
+        found = pl.from_arrow(ordered.limit(count).toArrow())
         assert isinstance(found, pl.DataFrame)
         return found
 

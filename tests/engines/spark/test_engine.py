@@ -20,7 +20,6 @@ from spark_sessions import require_spark, session
 import dpsu
 from dpsu.algorithms.request import Request
 from dpsu.engines.choose import engine_for
-from dpsu.engines.spark.jobs import MODES
 from dpsu.engines.spark.keeping import SCRATCH
 from dpsu.engines.spark.letters import even_places
 from dpsu.engines.spark.session import drop_checkpoint
@@ -266,7 +265,7 @@ def test_evicted_tables_are_computed_again_to_the_same_bit() -> None:
     assert weighted_on_spark(evict) == weighted_here()
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", ["barrier", "exchange"])
 def test_logs_show_neither_key_nor_items(tmp_path: Path, mode: str) -> None:
     """A run of its own with an event log and Spark's log at INFO; the control finds what must be there."""
     require_spark()
@@ -322,83 +321,52 @@ def test_the_command_runs_on_spark(tmp_path: Path) -> None:
     assert len(pl.read_csv(tmp_path / "out.csv")) > 20
 
 
-LOSE_A_PEER = """
-import os, pathlib, signal, sys
+LOSE_EXECUTORS = """
+import os, pathlib, signal, sys, time
 import dpsu
+import pyarrow as pa
 from dpsu.algorithms.focused import FocusedGaussian, FocusedMechanism
+from dpsu.errors import SourceError
+from dpsu.engines.spark.engine import SparkEngine
 from dpsu.testing import seeded
 from pyspark.sql import SparkSession
 spark = (
     SparkSession.builder.master("local-cluster[2,1,1024]").config("spark.ui.enabled", "false")
     .config("spark.driver.memory", "1g").config("spark.sql.shuffle.partitions", "2").getOrCreate()
 )
-marker, driver = pathlib.Path(sys.argv[2]), os.getpid()
+words, marker, driver = spark.read.parquet(sys.argv[1]), pathlib.Path(sys.argv[2]), os.getpid()
+
+def executor(*_):
+    stat = open(f"/proc/{os.getppid()}/stat").read()
+    return int(stat.rpartition(")")[2].split()[1])
 
 class Killing(FocusedMechanism):
     def rule(self, r):
         if r == 10 and os.getpid() != driver and not marker.exists():
             marker.touch()
-            stat = open(f"/proc/{os.getppid()}/stat").read()
-            os.kill(int(stat.rpartition(")")[2].split()[1]), signal.SIGKILL)
+            os.kill(executor(), signal.SIGKILL)
         return super().rule(r)
 
 calibrate = FocusedGaussian.calibrate
 FocusedGaussian.calibrate = lambda own, request: Killing(**vars(calibrate(own, request)))
 with seeded(5):
     release = dpsu.release(
-        spark.read.parquet(sys.argv[1]), user="user", item="item", epsilon=3.0, delta=1e-5,
-        algorithm="focused-gaussian", spark_mode="barrier",
+        words, user="user", item="item", epsilon=3.0, delta=1e-5, algorithm="focused-gaussian", spark_mode="barrier"
     )
 release.save(sys.argv[3])
-spark.stop()
-"""
-
-
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="finds the executor's process in /proc")
-def test_an_executor_lost_in_round_10_of_a_barrier_stage_changes_nothing(tmp_path: Path) -> None:
-    require_spark()
-    words().write_parquet(tmp_path / "words.parquet")
-    arguments = [str(tmp_path / name) for name in ("words.parquet", "killed", "out.parquet")]
-    subprocess.run(
-        [sys.executable, "-c", LOSE_A_PEER, *arguments],
-        capture_output=True,
-        check=True,
-        env={**os.environ, "PYSPARK_PYTHON": sys.executable},
-    )
-    with seeded(5):
-        columns = {"user": "user", "item": "item"}
-        local = dpsu.release(words(), **columns, epsilon=3.0, delta=1e-5, algorithm="focused-gaussian")
-    assert (tmp_path / "killed").exists()
-    assert pl.read_parquet(tmp_path / "out.parquet")["item"].to_list() == local.items
-
-
-LOSE_AN_EXECUTOR = """
-import os, signal, sys, time
-import dpsu
-import pyarrow as pa
-from dpsu.errors import SourceError
-from dpsu.engines.spark.engine import SparkEngine
-from pyspark.sql import SparkSession
-spark = (
-    SparkSession.builder.master("local-cluster[2,1,1024]").config("spark.ui.enabled", "false")
-    .config("spark.driver.memory", "1g").config("spark.sql.shuffle.partitions", "2").getOrCreate()
-)
-
-def executor(batches):
-    for _ in batches:
-        stat = open(f"/proc/{os.getppid()}/stat").read()
-        yield pa.record_batch({"pid": pa.array([int(stat.rpartition(")")[2].split()[1])])})
 
 def names_after_a_loss(engine, sets, items, names=SparkEngine.names):
-    os.kill(spark.range(1).mapInArrow(executor, "pid long").first().pid, signal.SIGKILL)
+    pids = spark.range(1).mapInArrow(
+        lambda batches: (pa.record_batch({"pid": pa.array([executor()])}) for _ in batches), "pid long"
+    )
+    os.kill(pids.first().pid, signal.SIGKILL)
     time.sleep(2)
     return names(engine, sets, items)
 
 SparkEngine.names = names_after_a_loss
 try:
     dpsu.release(
-        spark.read.parquet(sys.argv[1]), user="user", item="item", epsilon=3.0, delta=1e-5,
-        algorithm="weighted-gaussian", spark_mode="exchange",
+        words, user="user", item="item", epsilon=3.0, delta=1e-5, algorithm="weighted-gaussian", spark_mode="exchange"
     )
 except SourceError as error:
     print(error)
@@ -406,19 +374,41 @@ spark.stop()
 """
 
 
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="finds the executor's process in /proc")
-def test_a_lost_executor_without_a_checkpoint_directory_stops_the_release(tmp_path: Path) -> None:
-    """Its items are gone, and no others take their place."""
+@pytest.fixture(scope="module")
+def losses(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A cluster that loses an executor in either way: its folder, and what it says."""
     require_spark()
-    words().write_parquet(tmp_path / "words.parquet")
+    if not Path("/proc/self/stat").exists():
+        pytest.skip("the executor's process is found in /proc")
+    folder = tmp_path_factory.mktemp("losses")
+    words().write_parquet(folder / "words.parquet")
     run = subprocess.run(
-        [sys.executable, "-c", LOSE_AN_EXECUTOR, str(tmp_path / "words.parquet")],
+        [
+            sys.executable,
+            "-c",
+            LOSE_EXECUTORS,
+            *(str(folder / name) for name in ("words.parquet", "killed", "out.parquet")),
+        ],
         capture_output=True,
         text=True,
         check=True,
         env={**os.environ, "PYSPARK_PYTHON": sys.executable},
     )
-    assert "setCheckpointDir" in run.stdout
+    return folder, run.stdout
+
+
+def test_an_executor_lost_in_round_10_of_a_barrier_stage_changes_nothing(losses: tuple[Path, str]) -> None:
+    folder, _ = losses
+    with seeded(5):
+        columns = {"user": "user", "item": "item"}
+        local = dpsu.release(words(), **columns, epsilon=3.0, delta=1e-5, algorithm="focused-gaussian")
+    assert (folder / "killed").exists()
+    assert pl.read_parquet(folder / "out.parquet")["item"].to_list() == local.items
+
+
+def test_a_lost_executor_without_a_checkpoint_directory_stops_the_release(losses: tuple[Path, str]) -> None:
+    """Its items are gone, and no others take their place."""
+    assert "setCheckpointDir" in losses[1]
 
 
 LOOK_INTO_THE_CHECKPOINTS = """

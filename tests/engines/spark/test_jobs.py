@@ -104,6 +104,7 @@ def test_a_barrier_stage_has_measures_and_lists(feature: str) -> None:
     with seeded(5):
         spark = release(on_spark(data()), spark_mode="barrier")
     assert len(local) > 10
+    assert spark.head(5).equals(local.head(5))
     assert spark.to_polars().equals(local.to_polars())
     assert spark.others == local.others
 
