@@ -61,7 +61,8 @@ $(VENV)/docs: $(VENV)/core
 	@touch $@
 
 docs: $(VENV)/docs  ## the documentation as a site, in build/site
-	$(BIN)/mkdocs build --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	@echo 'Read it, with search: $(BIN)/python -m http.server --directory build/site'
 
 lint: $(VENV)/dev  ## style and types
 	$(BIN)/ruff check .

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from benchmarks import cores, end_to_end, growth, kernels, results, settings, stages, start
+from benchmarks import cores, end_to_end, growth, kernels, results, settings, stages, start, text
 from benchmarks.corpus import Corpus
 from benchmarks.exhibits import TABLES
 from benchmarks.measure import Facts
@@ -26,6 +26,9 @@ SECTIONS: dict[str, Callable[[Settings, Corpus], Facts]] = {
     "growth": growth.measure,
     "large": growth.measure_large,
     "start": start.measure,
+    "text": text.measure,
+    "large-text": text.measure_large,
+    "files": text.measure_files,
 }
 
 
@@ -57,6 +60,7 @@ def _settings(asked: argparse.Namespace, scratch: Path) -> Settings:
         large=tuple(asked.large or (settings.QUICK_LARGE if quick else settings.LARGE)),
         scratch=scratch,
         quick=quick,
+        titles=asked.titles,
     )
 
 
@@ -70,6 +74,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--repetitions", type=int, help=f"{settings.REPETITIONS} unless said otherwise")
     parser.add_argument("--pairs", type=_whole, nargs="+", help="sizes of the growth, such as 1e6 1e7")
     parser.add_argument("--users", type=int, help="of the corpus of all other sections")
+    parser.add_argument("--titles", type=Path, help="Parquet file (author, text) for the sections of text")
     parser.add_argument("--output", type=Path, help="where the page and its figures go")
     return parser
 

@@ -177,6 +177,49 @@ def start(facts: Facts) -> Table:
     return Table(("", "seconds", "minimum", "spread"), rows)
 
 
+def text(facts: Facts) -> Table:
+    """Releases of text and what others take to count words, relative to the release of words."""
+    timings = facts["timings"]
+    rows = [
+        (
+            f"**{name}**" if name in facts["ours"] else name,
+            *timed(timing),
+            digits(timing["median"] / timings["words"]["median"]),
+            digits(1e9 * timing["median"] / facts["bytes"]),
+        )
+        for name, timing in sorted(timings.items(), key=lambda entry: entry[1]["median"])
+    ]
+    return Table(
+        ("file of text", "seconds", "minimum", "spread", "relative to words", "seconds per GB"), rows
+    )
+
+
+def large_text(facts: Facts) -> Table:
+    """Seconds and memory of large text."""
+    rows = [
+        (
+            size(run["bytes"]),
+            run["items"],
+            f"{whole(run['users'])}{'' if run['new_users'] else ', the same again and again'}",
+            digits(run["median"]),
+            size(run["peak_bytes"]),
+        )
+        for run in facts["runs"]
+    ]
+    return Table(("text", "items", "users", "seconds", "peak memory"), rows)
+
+
+def files(facts: Facts) -> Table:
+    """Releases from several kinds of files, relative to reading them, and to reading them and counting words."""
+    timings, rows = facts["timings"], []
+    for name in (name for name in timings if "," not in name):
+        read, counted, released = (timings[f"{kind}{name}"]["median"] for kind in ("read, ", "count, ", ""))
+        row = (name, digits(read), digits(counted), digits(released), spread(timings[name]))
+        rows.append((*row, digits(released / read), digits(released / counted)))
+    headings = ("files", "s to read", "s to count words", "s to released words", "spread")
+    return Table((*headings, "relative to reading", "relative to counting"), rows)
+
+
 TABLES: dict[str, Callable[[Facts], Table]] = {
     "end-to-end": end_to_end,
     "pipelinedp": pipelinedp,
@@ -188,4 +231,7 @@ TABLES: dict[str, Callable[[Facts], Table]] = {
     "growth": growth,
     "large": growth,
     "start": start,
+    "text": text,
+    "large-text": large_text,
+    "files": files,
 }

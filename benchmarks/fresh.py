@@ -28,9 +28,16 @@ class Releases(NamedTuple):
     peak: int
 
 
-def releases(paths: Sequence[Path], repetitions: int, cores: int | None = None) -> Releases:
-    """Releases from these files."""
-    question = {"paths": [str(path) for path in paths], "repetitions": repetitions, "cores": cores}
+def releases(
+    paths: Sequence[Path], repetitions: int, cores: int | None = None, text: dict[str, Any] | None = None
+) -> Releases:
+    """Releases from these files; from the text of one file, if `text` says how."""
+    question = {
+        "paths": [str(path) for path in paths],
+        "repetitions": repetitions,
+        "cores": cores,
+        "text": text,
+    }
     found = _ask(question, {})
     return Releases([Timing(*timing) for timing in found["timings"]], found["base"], found["peak"])
 
@@ -52,7 +59,9 @@ def _ask(question: dict[str, Any], environment: dict[str, str]) -> dict[str, Any
     return found
 
 
-def _answer(paths: list[str], repetitions: int = 1, cores: int | None = None) -> dict[str, Any]:
+def _answer(
+    paths: list[str], repetitions: int = 1, cores: int | None = None, text: dict[str, Any] | None = None
+) -> dict[str, Any]:
     if cores:
         # Before Polars and the engine count what they have.
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:cores])
@@ -62,12 +71,12 @@ def _answer(paths: list[str], repetitions: int = 1, cores: int | None = None) ->
     imported = time.perf_counter() - begin
     dpsu.release  # noqa: B018 - fetches what the package needs
     loaded = time.perf_counter() - begin
-    first = _first_release(paths[0] if paths else None)
+    first = _first_release(paths[0] if paths else None, text)
     base, peaks = _memory("VmRSS"), []
-    from benchmarks.ours import release
+    from benchmarks.ours import release, release_text
 
     def run() -> None:
-        release([Path(path) for path in paths])
+        release_text(Path(paths[0]), **text) if text else release([Path(path) for path in paths])
         peaks.append(_memory("VmHWM"))
 
     timings = [quietly(run) for _ in range(repetitions if paths else 0)]
@@ -81,18 +90,18 @@ def _answer(paths: list[str], repetitions: int = 1, cores: int | None = None) ->
     }
 
 
-def _first_release(path: str | None) -> float:
+def _first_release(path: str | None, text: dict[str, Any] | None) -> float:
     """Seconds for a small release: of the beginning of the data, or of a few hundred users."""
     import polars as pl
 
-    from benchmarks.ours import release
+    from benchmarks.ours import release, release_text
 
     small = pl.read_parquet(path, n_rows=FIRST_PAIRS) if path else _few_users()
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "small.parquet"
         small.write_parquet(file)
         begin = time.perf_counter()
-        release(file)
+        release_text(file, **text) if text else release(file)
         return time.perf_counter() - begin
 
 

@@ -54,6 +54,33 @@ def _slower_than_at_ten_million(facts: Facts) -> float | None:
     return float(by_size[10**8] / by_size[10**7])
 
 
+def _with_counts(facts: Facts) -> float:
+    timings = facts["timings"]
+    return float(timings["1-3-grams with counts"]["median"] / timings["1-3-grams"]["median"])
+
+
+def _large_text(
+    gigabytes: float, items: str, new_users: bool, figure: str
+) -> Callable[[Facts], float | None]:
+    def found(facts: Facts) -> float | None:
+        wanted = (round(gigabytes), items, new_users)
+        runs = {(round(run["bytes"] / 1e9), run["items"], run["new_users"]): run for run in facts["runs"]}
+        return runs[wanted][figure] if wanted in runs else None
+
+    return found
+
+
+def _of_reading(facts: Facts) -> float:
+    timings = facts["timings"]
+    return float(timings["folder"]["median"] / timings["read, folder"]["median"])
+
+
+def _of_counting(facts: Facts) -> float:
+    timings = facts["timings"]
+    kinds = [name for name in timings if "," not in name]
+    return max(float(timings[name]["median"] / timings[f"count, {name}"]["median"]) for name in kinds)
+
+
 def _peak(pairs: int) -> Callable[[Facts], float | None]:
     return lambda facts: next((row["peak_bytes"] for row in facts["sizes"] if row["pairs"] == pairs), None)
 
@@ -106,6 +133,37 @@ GOALS = (
         "start",
         lambda facts: facts["compiling"]["median"] - facts["compiled"]["median"],
         3,
+    ),
+    Goal("1 GB of text: words in at most 15 s", "large-text", _large_text(1, "words", True, "median"), 15),
+    Goal(
+        "1 GB of text: 1-2-grams in at most 40 s",
+        "large-text",
+        _large_text(1, "1-2-grams", True, "median"),
+        40,
+    ),
+    Goal(
+        "5 GB of text by new users fit into 9 GB",
+        "large-text",
+        _large_text(5, "words", True, "peak_bytes"),
+        9e9,
+        shown=size,
+    ),
+    Goal(
+        "5 GB of text by the same users again and again fit into 3 GB",
+        "large-text",
+        _large_text(5, "words", False, "peak_bytes"),
+        3e9,
+        shown=size,
+    ),
+    Goal("1-3-grams with counts take at most twice the time without", "text", _with_counts, 2),
+    Goal(
+        "100 000 small files take at most 1.5 times what Python takes to read them", "files", _of_reading, 1.5
+    ),
+    Goal(
+        "text in any files takes at most 1.5 times what Polars takes to read and count its words",
+        "files",
+        _of_counting,
+        1.5,
     ),
     Goal("importing takes at most 0.5 s", "start", lambda facts: facts["import"]["median"], 0.5),
 )

@@ -37,6 +37,22 @@ def release(source: Path | list[Path], algorithm: str = DEFAULT) -> Any:
         )
 
 
+def release_text(source: Path, ngrams: tuple[int, ...], counts: bool = False) -> Any:
+    """From a file of users and texts to the released words or n-grams."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", dpsu.EmptyRelease)
+        return dpsu.release(
+            source, user="author", text="text", ngrams=ngrams, counts=counts, epsilon=EPSILON, delta=DELTA
+        )
+
+
+def release_files(folder: Path) -> Any:
+    """From a folder of text files, each of one user, to the released words."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", dpsu.EmptyRelease)
+        return dpsu.release(folder, user_per="file", epsilon=EPSILON, delta=DELTA)
+
+
 def mechanism(algorithm: str = DEFAULT) -> Mechanism:
     """The same, calibrated only."""
     return find(algorithm).calibrate(Request(EPSILON, DELTA, _bound_of(algorithm)))

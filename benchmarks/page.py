@@ -168,6 +168,29 @@ def _start(results: Results) -> str:
     return prose.START.format(table=TABLES["start"](results["start"]).markdown())
 
 
+def _text(results: Results) -> str:
+    facts = results["text"]
+    return prose.TEXT.format(
+        megabytes=digits(facts["bytes"] / 1e6),
+        texts=whole(facts["texts"]),
+        users=whole(facts["users"]),
+        table=TABLES["text"](facts).markdown(),
+    )
+
+
+def _large_text(results: Results) -> str:
+    return prose.LARGE_TEXT.format(table=TABLES["large-text"](results["large-text"]).markdown())
+
+
+def _files(results: Results) -> str:
+    facts = results["files"]
+    return prose.FILES.format(
+        files=whole(facts["files"]),
+        texts=whole(facts["texts"]),
+        table=TABLES["files"](facts).markdown(),
+    )
+
+
 SECTIONS: dict[str, Callable[[Results], str]] = {
     "end-to-end": _end_to_end,
     "pipelinedp": _pipelinedp,
@@ -178,4 +201,7 @@ SECTIONS: dict[str, Callable[[Results], str]] = {
     "cores": _cores,
     "growth": _growth,
     "start": _start,
+    "text": _text,
+    "large-text": _large_text,
+    "files": _files,
 }

@@ -120,3 +120,27 @@ START = """## Starting
 
 Loops are compiled on first use and cached on disk, so only the first release on a machine is slow. `import dpsu`
 loads no large library until a name is used."""
+
+TEXT = """## Text
+
+{megabytes} MB of text: titles of the arXiv, {texts} rows of {users} users. The script divides words by the same
+regular expression in Polars, keeps distinct words per user, samples, counts, adds Laplace noise and applies a
+threshold. CountVectorizer and the pre-tokenizer only count words; they know no users and are not private.
+
+{table}"""
+
+LARGE_TEXT = """## Large text
+
+The same titles many times, by new users each time or by the same users. Every run has a process of its own.
+
+{table}
+
+Memory follows the distinct pairs of a user and an item and the vocabulary, not the text."""
+
+FILES = """## Text in many files
+
+{files} small text files, each of one user (`user_per="file"`), read with Python; and {texts} texts in one file,
+read with Polars. "Count words" divides the texts by a regular expression and counts each word in Polars, without
+users. A Parquet file is read so fast that dividing the text into words takes many times as long, for every program.
+
+{table}"""

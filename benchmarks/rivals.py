@@ -1,6 +1,7 @@
 """What people write by hand: a count, Laplace noise and a threshold."""
 
 import math
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 ITEM = pl.col("item")
+WORD = r"[\p{L}\p{Nd}][\p{L}\p{M}\p{Nd}]*"
 
 
 def by_window(path: Path, epsilon: float, delta: float, max_items: int) -> pl.Series:
@@ -54,6 +56,56 @@ def read(path: Path) -> pl.DataFrame:
 def read_and_encode(path: Path) -> pl.DataFrame:
     """Both columns in memory, the items as numbers with a dictionary; neither digests nor rows."""
     return pl.scan_parquet(path).select("user", ITEM.cast(pl.Categorical)).collect()
+
+
+def words_by_hand(path: Path, epsilon: float, delta: float, max_items: int) -> pl.Series:
+    """The private script for text: words by a regular expression, distinct ones per user, a cut, a count, noise."""
+    words = pl.col("text").str.to_lowercase().str.extract_all(WORD)
+    pairs = pl.scan_parquet(path).select(user="author", item=words).explode("item", empty_as_null=False)
+    sets = pairs.group_by("user").agg(ITEM.unique().shuffle().head(max_items))
+    return _decide(_counted(sets.select("item")), epsilon, delta, max_items)
+
+
+def count_vectorizer(path: Path, sizes: tuple[int, int]) -> int:
+    """scikit-learn's counts of words in all texts; without users, so not private."""
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    vectorizer = CountVectorizer(ngram_range=sizes, binary=True)
+    vectorizer.fit_transform(pl.read_parquet(path)["text"].to_list())
+    return len(vectorizer.vocabulary_)
+
+
+def pre_tokenizer(path: Path) -> int:
+    """Words of all texts by a pre-tokenizer of Hugging Face, and how often each occurs; not private."""
+    from tokenizers import Regex, normalizers, pre_tokenizers
+
+    lower = normalizers.Lowercase()
+    split = pre_tokenizers.Split(Regex(WORD), behavior="removed", invert=True)
+    counts: Counter[str] = Counter()
+    for text in pl.read_parquet(path)["text"]:
+        counts.update(word for word, _ in split.pre_tokenize_str(lower.normalize_str(text)))
+    return len(counts)
+
+
+def read_folder(folder: Path) -> int:
+    """All text files of a folder, read with Python."""
+    return sum(len(file.read_text()) for file in sorted(folder.rglob("*.txt")))
+
+
+def read_text(path: Path) -> pl.DataFrame:
+    """Users and texts in memory."""
+    scan = pl.scan_parquet if path.suffix == ".parquet" else pl.scan_ndjson
+    return scan(path).select("author", "text").collect()
+
+
+def count_words(path: Path) -> pl.DataFrame:
+    """How often each word occurs: texts of a table, or of the text files of a folder, divided by a regular expression."""
+    if path.is_dir():
+        texts = pl.DataFrame({"text": [file.read_text() for file in sorted(path.rglob("*.txt"))]})
+    else:
+        texts = read_text(path)
+    words = pl.col("text").str.to_lowercase().str.extract_all(WORD)
+    return texts.lazy().select(words.explode(empty_as_null=False).value_counts()).collect()
 
 
 def draw_normals(size: int, scale: float) -> NDArray[np.float64]:

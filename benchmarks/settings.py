@@ -19,7 +19,10 @@ QUICK_REPETITIONS = 3
 
 @dataclass(frozen=True)
 class Settings:
-    """The size of a run. `pairs` are the sizes of the growth, `scratch` a folder for what is thrown away."""
+    """The size of a run. `pairs` are the sizes of the growth, `scratch` a folder for what is thrown away.
+
+    `titles` is a Parquet file (author, text) in place of the titles that are part of the package.
+    """
 
     users: int
     repetitions: int
@@ -27,3 +30,4 @@ class Settings:
     large: tuple[int, ...]
     scratch: Path
     quick: bool = False
+    titles: Path | None = None

@@ -21,6 +21,8 @@ import dpsu
 
 SHARED = Path(os.environ.get("DPSU_DATA", Path(__file__).parents[1].parent / "shared" / "data"))
 RUNS = 5
+FOCUSED: dict[str, Any] = {"algorithm": "focused-gaussian"}
+"""Both with and without a list."""
 PRIVACY = [(3.0, 1e-5), (1.0, 1e-6)]
 SHARES = [0.01, 0.05]
 WORDS = "wamerican-huge"
@@ -71,7 +73,7 @@ def measured(
     """The mean number of items, its standard deviation, and the mean share of false items among the listed ones."""
     sizes, shares = [], []
     for _ in range(runs):
-        out = dpsu.release(frame, user="user", item="item", check_user=False, **how).to_polars()
+        out = dpsu.release(frame, user="user", item="item", check_user=False, **FOCUSED, **how).to_polars()
         sizes.append(out.height)
         if "listed" in out.columns:
             listed = out.filter("listed")["item"]
@@ -181,7 +183,14 @@ def long_list() -> None:
 def once(path: str | None = None) -> None:
     """Print the seconds of one release and the peak of memory of this process."""
     frame = pl.read_parquet(SHARED / "debian_depends.parquet")
-    how: dict[str, Any] = {"user": "user", "item": "item", "epsilon": 1.0, "delta": 1e-6, "check_user": False}
+    how: dict[str, Any] = {
+        "user": "user",
+        "item": "item",
+        "epsilon": 1.0,
+        "delta": 1e-6,
+        "check_user": False,
+        **FOCUSED,
+    }
     dpsu.release(frame, candidates=["bash"], false_share=0.01, **how)  # compiles
     more = {} if path is None else {"candidates": Path(path), "false_share": 0.01}
     begin = time.perf_counter()

@@ -1,5 +1,9 @@
-"""The pages of the gallery: a planner, and the report of a release of synthetic data. `python -m experiments.gallery`."""
+"""The pages of the gallery: a planner, and the statement and report of a release of synthetic data.
 
+python -m experiments.gallery
+"""
+
+import re
 from pathlib import Path
 
 import numpy as np
@@ -7,7 +11,8 @@ import polars as pl
 
 import dpsu
 
-FOLDER = Path(__file__).parents[1] / "docs" / "gallery"
+DOCS = Path(__file__).parents[1] / "docs"
+FOLDER = DOCS / "gallery"
 
 
 def main() -> None:
@@ -29,6 +34,9 @@ def main() -> None:
         title="Diagnosis codes",
     )
     release.report(FOLDER / "report.html")
+    page = DOCS / "gallery.md"
+    shown = f"```text\n{release.statement}\n```"
+    page.write_text(re.sub(r"```text\n.*?\n```", lambda _: shown, page.read_text(), flags=re.DOTALL))
 
 
 if __name__ == "__main__":

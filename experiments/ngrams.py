@@ -39,9 +39,11 @@ PRIVACY = ((EPSILON, DELTA), (1.0, 1e-6))
 
 LIKE_DPNE = "levels, false_share as large as that of dpne"
 OF_LEVELS = {"max_items": LEVELS_BOUND}
+OF_UNION: dict[str, Any] = {"ngrams": (1, 2, 3), "algorithm": "focused-gaussian"}
+
 WAYS: dict[str, dict[str, Any]] = {
-    "one union of sizes 1–3, max_items 100": {"ngrams": (1, 2, 3), "max_items": LEVELS_BOUND},
-    "one union of sizes 1–3, max_items 300": {"ngrams": (1, 2, 3), "max_items": 3 * LEVELS_BOUND},
+    "one union of sizes 1–3, max_items 100": {**OF_UNION, "max_items": LEVELS_BOUND},
+    "one union of sizes 1–3, max_items 300": {**OF_UNION, "max_items": 3 * LEVELS_BOUND},
     "levels, focused-gaussian": OF_LEVELS,
     "levels, focused-gaussian, shares .5 .3 .2": {**OF_LEVELS, "level_shares": (0.5, 0.3, 0.2)},
     "levels, dpne": {**OF_LEVELS, "method": "dpne"},

@@ -15,7 +15,7 @@ import dpsu
 SHARED = Path(__file__).parents[1].parent / "shared" / "data"
 RUNS = 5
 PRIVACY: dict[str, Any] = {"epsilon": 3.0, "delta": 1e-7}
-ALGORITHMS = ("ordered-laplace", "focused-gaussian")
+ALGORITHMS = ("auto", "ordered-laplace", "focused-gaussian")
 SHAPES = [
     dpsu.Shape(users=40_000, items_per_user=1),
     dpsu.Shape(users=40_000, items_per_user=4),

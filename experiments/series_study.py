@@ -65,7 +65,13 @@ def composed(months: list[pl.DataFrame], epsilon: float, delta: float) -> list[i
         for month in months:
             known |= set(
                 dpsu.release(
-                    month, user="user", item="item", epsilon=low, delta=each_delta, max_items=CUT
+                    month,
+                    user="user",
+                    item="item",
+                    epsilon=low,
+                    delta=each_delta,
+                    max_items=CUT,
+                    algorithm="focused-gaussian",
                 ).items
             )
             counts.append(len(known))
@@ -77,7 +83,13 @@ def at_the_end(months: list[pl.DataFrame], epsilon: float, delta: float) -> int:
     with dpsu.testing.seeded(0):
         return len(
             dpsu.release(
-                pl.concat(months), user="user", item="item", epsilon=epsilon, delta=delta, max_items=CUT
+                pl.concat(months),
+                user="user",
+                item="item",
+                epsilon=epsilon,
+                delta=delta,
+                max_items=CUT,
+                algorithm="focused-gaussian",
             )
         )
 

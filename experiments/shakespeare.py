@@ -30,7 +30,7 @@ def main() -> None:
     for epsilon in EPSILONS:
         with dpsu.testing.seeded(0):
             releases[epsilon] = dpsu.release(
-                plays, user="uid", text="text", epsilon=epsilon, delta=DELTA
+                plays, user="uid", text="text", epsilon=epsilon, delta=DELTA, algorithm="focused-gaussian"
             ).items
         fewest = min(speakers[word] for word in releases[epsilon])
         print(f"epsilon {epsilon}: {len(releases[epsilon]):,} words; the rarest is spoken by {fewest}")

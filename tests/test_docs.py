@@ -1,5 +1,6 @@
 """Every example in the documentation runs: Python blocks page by page, and commands."""
 
+import base64
 import re
 import shlex
 import warnings
@@ -11,6 +12,7 @@ from typer.testing import CliRunner
 
 import dpsu
 from dpsu.cli.app import app
+from dpsu.report.html import page
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -60,6 +62,26 @@ def test_commands_run(page: Path, desk: Path) -> None:
         words += ["--seconds", "0.1"] if words[0] == "check-policy" else []
         run = CliRunner().invoke(app, words)
         assert run.exit_code == 0, f"{line}\n{run.output}\n{run.exception}"
+
+
+def test_the_reference_has_every_public_function_and_class() -> None:
+    shown = set(re.findall(r"^::: dpsu\.\S+\.(\w+)$", (ROOT / "docs" / "api.md").read_text(), re.MULTILINE))
+    public = {name for name in dpsu.__all__ if callable(getattr(dpsu, name))}
+    assert public - shown == set()
+
+
+def test_the_gallery_is_what_is_written_today() -> None:
+    """If it is not: python -m experiments.gallery."""
+    gallery = ROOT / "docs" / "gallery"
+    shown = (gallery / "report.html").read_text()
+    found = re.search(r"base64,([\w+/=]+)", shown)
+    counted = re.search(r"The file contains ([\d,]+) items", shown)
+    assert found
+    assert counted
+    statement = dpsu.Statement.from_json(base64.b64decode(found[1]).decode())
+    assert dpsu.verify(statement).ok
+    assert page(statement, int(counted[1].replace(",", ""))) == shown
+    assert f"```text\n{statement}\n```" in (ROOT / "docs" / "gallery.md").read_text()
 
 
 def test_the_bridge_shows_the_scripts_of_the_examples() -> None:

@@ -91,7 +91,7 @@ def _released(trial: Trial, frame: pl.DataFrame, columns: dict[str, str]) -> int
         if isinstance(trial.way, str):
             return len(dpsu.tune(frame, settings=SETTINGS[trial.choice], **WAYS[trial.way], **how).release)
         setting = next(s for s in SETTINGS[trial.choice] if s["max_items"] == trial.way)
-        return len(dpsu.release(frame, **setting, **how))
+        return len(dpsu.release(frame, **{"algorithm": "focused-gaussian", **setting}, **how))
 
 
 def summary(quick: bool, results: Results) -> Iterator[tuple[str, str, dict[str, float]]]:

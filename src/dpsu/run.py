@@ -90,7 +90,7 @@ def run(job: Job, source: Source, engine: Engine, terms: Terms) -> Release:
 
     if statement is not None:
         statement = replace(statement, **chosen.fields)
-    job.commit(statement, ledger, number)
+    placed.commit(statement, ledger, number)
     release = present(chosen.names, statement, job.unsafe)
     if ledger and statement:
         ledger.complete(number, statement)
@@ -125,7 +125,11 @@ def state(promise: Promise, source: Source, terms: Terms, stream: Stream, salt: 
         data=data,
         lists=lists,
         rests_on=claims(
-            data, lists, promise.policies, promise.parameters.get("asked", {}).get("typical_items")
+            data,
+            lists,
+            promise.policies,
+            promise.parameters.get("asked", {}).get("typical_items"),
+            terms.period,
         ),
         unit=unit_of(promise.kind, terms.period),
         not_covered=NOT_COVERED if terms.period is None else (*NOT_COVERED, NOT_ACROSS_PERIODS),

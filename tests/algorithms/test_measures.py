@@ -218,6 +218,25 @@ def test_counts_beside_auto_are_as_good(patients):
     assert all(dpsu.verify(replace(each.statement, void=None)).ok for each in (made, asked))
 
 
+@pytest.mark.parametrize(
+    "algorithm", [dpsu.FocusedGaussian(rounds=12), "focused-gaussian", "weighted-gaussian", "auto"]
+)
+def test_a_plan_with_counts_is_one_of_the_whole_request(algorithm):
+    told = dpsu.plan(**PRIVACY, algorithm=algorithm, counts=True, max_items=9).to_dict()
+    assert {name: told[name] for name in PRIVACY} == PRIVACY
+    assert told["counts"]["max_items"] == 5
+
+
+def test_counts_beside_candidates_share_mu():
+    data, how = {n: ["of"] for n in range(500)}, {"candidates": ["of", "off"], "false_share": 0.1}
+    for more in ({}, {"discover": False}):
+        made = dpsu.release(data, **PRIVACY, **how, **more, counts=True)
+        told = made.statement.parameters["counts"]
+        assert "epsilon" not in told
+        assert (told["max_items"] / told["sigma"] ** 2) / made.statement.budget.mu**2 == pytest.approx(0.15)
+        assert dpsu.verify(made.statement).ok
+
+
 def test_counts_beside_auto_with_a_hint_or_few_users_or_few_items():
     one = {n: [f"item {n % 30}"] for n in range(9000)}
     with seeded(1):
@@ -242,9 +261,8 @@ def test_counts_beside_auto_with_a_hint_or_few_users_or_few_items():
 
 def test_sums_and_others_of_the_hospital_can_be_used(patients):
     """Sums within 10 % for codes of 1 000 patients or more; others within four noise scales."""
-    counts = dpsu.Counts(share=0.1, sums_share=0.2)
     with seeded(1):
-        made = dpsu.release(patients, **HOSPITAL, counts=counts, sums={"days": (0, 10)}, others=True)
+        made = dpsu.release(patients, **HOSPITAL, sums={"days": (0, 10)}, others=True)
     true = patients.group_by("code").agg(pl.col("patient").n_unique(), pl.col("days").sum())
     large = true.filter(pl.col("patient") >= 1000)
     errors = [made.sums["days"][code] / days - 1 for code, days in large.select("code", "days").iter_rows()]

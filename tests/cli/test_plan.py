@@ -38,6 +38,13 @@ def test_plan_of_a_shape(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert chart.stat().st_size > 1000
 
 
+def test_a_plan_with_counts_speaks_of_the_whole_request() -> None:
+    """The mechanism has what counts leave of the budget; the person asked for epsilon 1."""
+    how = ["plan", "--epsilon", "1", "--delta", "1e-7", "--counts", "--json"]
+    fields = json.loads(dpsu(*how).stdout)
+    assert (fields["epsilon"], fields["delta"]) == (1.0, 1e-7)
+
+
 def test_users_advise_a_delta() -> None:
     ended = dpsu("plan", "--epsilon", "1", "--delta", "1e-4", "--users", "100000")
     assert ended.returncode == 0

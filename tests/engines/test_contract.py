@@ -1,6 +1,5 @@
 """What every engine must do, on one thread, on several, on peers and on Spark: one suite for all."""
 
-import pickle
 from collections.abc import Iterator
 from importlib.util import find_spec
 from typing import Any
@@ -80,8 +79,10 @@ class Bench:
         elif self.name != "spark":
             tables = [items]
         else:
-            rows = self.engine._added_up(items).collect()
-            tables = [pickle.loads(row.payload).columns for row in rows]
+            from dpsu.engines.spark.letters import read
+
+            letters = read(self.engine._added_up(items).toArrow().to_batches())
+            tables = [letter.content.columns for letter in letters]
         return {
             tuple(map(int, table["digest"][i])): {
                 name: column[i] for name, column in table.items() if name != "digest"

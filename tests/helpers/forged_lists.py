@@ -144,6 +144,7 @@ FORGED_LISTS: list[Forgery] = [
     ),
     *on(
         "candidates with counts",
-        counts_of_a_list_with_less_noise=at(P, "counts", "sigma", to=times(0.5)),
+        counts_of_a_list_with_less_noise=at(P, "counts", "sigma", to=times(0.9)),
+        counts_of_a_list_in_no_budget=at("budget", "mu", to=times(0.93)),
     ),
 ]

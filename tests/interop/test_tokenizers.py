@@ -1,7 +1,11 @@
 """A released vocabulary as a Hugging Face tokenizer."""
 
+import json
+from hashlib import sha256
 from pathlib import Path
 
+import command
+import polars as pl
 import pytest
 
 import dpsu
@@ -60,3 +64,55 @@ def test_the_tokenizer_keeps_the_rule_of_the_release() -> None:
     ]
     lowered = dpsu.release(texts, text=True, epsilon=3, delta=1e-6).to_tokenizer()
     assert lowered.encode("B").tokens == ["b"]
+
+
+COUNTED = {n: ["the cat", "the dog"] if n % 2 else ["the cat"] for n in range(2000)}
+
+
+@pytest.mark.parametrize("counts", [False, True])
+def test_vocabularies_in_other_styles_hold_the_released_words(tmp_path: Path, counts: bool) -> None:
+    release = dpsu.release(COUNTED, text=True, ngrams=(1, 2), counts=counts, epsilon=8, delta=1e-6)
+    assert "the cat" in release
+    words = {"cat", "dog", "the"}
+    release.save(tmp_path / "spacy.jsonl", style="spacy")
+    _, *lexemes = map(json.loads, (tmp_path / "spacy.jsonl").read_text().splitlines())
+    assert {lexeme["orth"] for lexeme in lexemes} == words
+    release.save(tmp_path / "fast.txt", style="fasttext")
+    number, *lines = (tmp_path / "fast.txt").read_text().splitlines()
+    assert int(number) == 3
+    assert {line.split()[0] for line in lines} == words
+    if counts:
+        assert lines[-1].startswith("dog ")
+        assert min(lexemes, key=lambda lexeme: lexeme["prob"])["orth"] == "dog"
+    assert release.statement is not None
+    assert release.statement.released_sha256 == sha256((tmp_path / "fast.txt").read_bytes()).hexdigest()
+    release.save(tmp_path / "tokenizer.json", style="hugging-face")
+    assert set(tokenizers.Tokenizer.from_file(str(tmp_path / "tokenizer.json")).get_vocab()) == {
+        "[UNK]",
+        *words,
+    }
+
+
+def test_a_style_needs_its_ending_and_words(tmp_path: Path) -> None:
+    release = dpsu.release({n: [n % 2] for n in range(400)}, epsilon=3, delta=1e-6)
+    with pytest.raises(InvalidArgument, match=r"\.jsonl"):
+        release.save(tmp_path / "words.txt", style="spacy")
+    with pytest.raises(InvalidArgument, match="'fasttext'"):
+        release.save(tmp_path / "words.txt", style="fastext")  # type: ignore[arg-type]
+    with pytest.raises(InvalidArgument, match="strings"):
+        release.save(tmp_path / "words.jsonl", style="spacy")
+    assert not [*tmp_path.iterdir()]
+
+
+def test_the_command_writes_a_vocabulary(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"user": range(400), "text": ["the cat"] * 400})
+    frame.write_parquet(tmp_path / "posts.parquet")
+    how = ["--user", "user", "--text", "text", "--epsilon", "3", "--delta", "1e-6"]
+    output = tmp_path / "words.jsonl"
+    run = command.dpsu("release", tmp_path / "posts.parquet", *how, "-o", output, "--style", "spacy")
+    assert run.returncode == 0
+    assert '"orth": "cat"' in output.read_text()
+    refused = command.dpsu(
+        "release", tmp_path / "posts.parquet", *how, "--counts", "-o", "t.json", "--style", "hugging-face"
+    )
+    assert refused.returncode != 0

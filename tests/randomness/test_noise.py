@@ -181,9 +181,9 @@ def test_settling_more_values_changes_none(monkeypatch):
     totals, digests = np.random.default_rng(2).integers(0, 2**36, 4000), random_digests(4000)
     usual = gaussian_cells(totals, digests, STREAM, round=0, **GRID)
     settled = []
-    context = mpmath.MPContext  # of which every settlement has its own
+    context = dpsu.randomness.noise._own_context  # every settlement asks for it
     monkeypatch.setattr(dpsu.randomness.noise, "NORMAL_ERROR", 2.0**-22)
-    monkeypatch.setattr(mpmath, "MPContext", lambda: settled.append(1) or context())
+    monkeypatch.setattr(dpsu.randomness.noise, "_own_context", lambda: settled.append(1) or context())
     np.testing.assert_array_equal(gaussian_cells(totals, digests, STREAM, round=0, **GRID), usual)
     assert 50 < len(settled) < 200
 

@@ -111,6 +111,31 @@ def test_delta_is_not_the_chance_that_the_bound_fails() -> None:
     assert "one in 500,000<" in page(laplace)  # twice the factor: delta / (1 - 1/2)
 
 
+@pytest.mark.parametrize("epsilon", [1e-6, 0.5, 1.0, math.log(3), 1.5, 2.0, 7.3, 700.0])
+def test_the_factor_is_a_bound(epsilon: float) -> None:
+    """Rounded to the nearest, 4.4817 would become 4.48: a promise that does not hold."""
+    shown = re.search(
+        r"<strong>([\d.e+]+) times", page(replace(statement_of("weighted-gaussian"), epsilon=epsilon))
+    )
+    assert shown
+    assert math.exp(epsilon) * (1 - 1e-12) <= float(shown[1]) < 1.011 * math.exp(epsilon)
+
+
+def test_a_promise_about_a_period_names_it() -> None:
+    shown = page(statement_of("weighted-gaussian", period="2026-01"))
+    promise = shown[shown.index("What is promised") : shown.index("What is not promised")]
+    assert "2026-01" in promise
+
+
+def test_items_of_public_lists_are_not_called_shared() -> None:
+    plain = page(statement_of("weighted-gaussian"))
+    public = page(statement_of("weighted-gaussian", public_items=["z"]))
+    listed = page(statement_of("focused-gaussian", candidates=["a", "z"], false_share=0.1))
+    assert "people share." in plain
+    assert "people share." not in public
+    assert "people share." not in listed
+
+
 def test_levels_have_a_page() -> None:
     texts = {n: ["a b c"] for n in range(400)}
     made = dpsu.ngrams(
@@ -238,7 +263,8 @@ def test_counts_sums_and_others_come_with_their_errors() -> None:
 def test_a_void_statement_says_so_first() -> None:
     made = page(replace(statement_of("weighted-gaussian"), void="the randomness was seeded"))
     assert "Nothing is promised:" in made
-    assert "almost as likely" not in made
+    assert "one in " not in made
+    assert "<caption>What the file can reveal" not in made
 
 
 def test_whatever_a_statement_holds_is_shown_as_text() -> None:

@@ -36,3 +36,12 @@ def test_names_are_shown_as_they_are() -> None:
     shown = render(statement_panel(titled, None))
     assert "[bold]words[/bold]" in shown
     assert "\x1b" not in shown
+
+
+def test_a_statement_says_what_auto_chose() -> None:
+    stated = dpsu.release({n: ["a"] for n in range(500)}, epsilon=3, delta=1e-6, algorithm="auto").statement
+    assert stated is not None
+    chosen = stated.parameters["chosen"]["algorithm"]
+    assert chosen != "auto"
+    assert chosen in str(stated)
+    assert chosen in stated._repr_html_()

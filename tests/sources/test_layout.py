@@ -170,8 +170,25 @@ def test_an_address_needs_a_query_and_is_not_quoted() -> None:
         assert SECRET not in told(caught.value)
 
 
+@pytest.mark.parametrize("kind", ["mysql", "s3", "https", "postgresql"])
+def test_other_addresses_are_not_quoted_as_paths(kind: str) -> None:
+    address = f"{kind}://me:{SECRET}@nowhere.invalid/x"
+    for source in (address, [address, "b.csv"]):
+        with pytest.raises(dpsu.DpsuError) as caught:
+            read_sets(source, user="a", item="b", stream=STREAM)
+        assert SECRET not in told(caught.value)
+
+
+def test_of_a_misspelt_column_the_others_show_the_separator(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(german())
+    with pytest.raises(ColumnNotFound, match="'Ware'"):
+        items(tmp_path / "a.csv", "ware")
+
+
 def test_a_pandas_index_is_no_column() -> None:
     frame = pd.DataFrame({"Kunde": ["a", "b"], "Ware": ["x", "y"]}).set_index("Kunde")
     with pytest.raises(InvalidArgument, match="reset_index"):
         items(frame)
+    with pytest.raises(InvalidArgument, match="reset_index"):
+        read_sets(frame.rename_axis(None), user="index", item="Ware", stream=STREAM)
     assert items(frame.reset_index()) == ["x", "y"]

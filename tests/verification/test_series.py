@@ -100,3 +100,4 @@ def test_strange_periods_are_rejected(unit: str) -> None:
     assert dpsu.verify(fields).ok
     assert not dpsu.verify(mended({**fields, "unit": unit})).ok
     assert not dpsu.verify(mended({**fields, "not_covered": fields["not_covered"][:-1]})).ok
+    assert not dpsu.verify(mended({**fields, "rests_on": fields["rests_on"][:1]})).ok

@@ -172,8 +172,9 @@ def test_claims_are_those_that_statements_make(data: dict[str, Any]) -> None:
     lists = {"exclude": {}, "public_items": {}}
     policies = {"b": {"norm": 1, "symmetric": True}, "a": {"norm": 2, "symmetric": False}}
     told = [(name, own["norm"], own["symmetric"]) for name, own in sorted(policies.items())]
-    assert schema_2.claims(data, lists, told) == [*claims(data, lists, policies)]
-    assert schema_2.claims(data, {}, []) == [*claims(data, {})]
+    assert schema_2.claims(data, lists, told, None) == [*claims(data, lists, policies)]
+    assert schema_2.claims(data, {}, [], None) == [*claims(data, {})]
+    assert schema_2.claims(data, {}, [], "2026-01") == [*claims(data, {}, period="2026-01")]
 
 
 def test_the_verifier_shares_no_code_with_what_it_verifies() -> None:

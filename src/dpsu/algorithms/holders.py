@@ -26,8 +26,14 @@ from dpsu.privacy import gaussian
 from dpsu.privacy.budget import Budget
 from dpsu.sources.values import Bounds, checked_bounds
 
-SHARE, SUMS_SHARE, OTHERS_SHARE = 0.15, 0.1, 0.02
-"""Default shares of the budget: for counts, for all sums together, for all that is said of others."""
+SHARE, SHARE_BESIDE_SUMS = 0.15, 0.1
+"""Default share of the budget for counts, alone and beside sums."""
+
+SUMS_SHARE, OTHERS_SHARE = 0.25, 0.02
+"""Default shares of the budget: for all sums together, for all that is said of others."""
+
+EPSILON_MARGIN = 2.0**-36
+"""Relative margin on the epsilon that has a given mu, far above the rounding of both."""
 
 DEFAULT_CUT = 5
 HALF_WIDTH = 1.96
@@ -45,11 +51,12 @@ def half_width(sigma: float) -> float:
 class Counts:
     """How holders are counted: `share` of the budget, and up to which number of released items a user counts in full.
 
-    A user with s released items counts as min(1, sqrt(max_items/s)) for each of them. A smaller `max_items` means less noise
-    and counts that are too low for items of users with many items. `sums_share` is for all sums together, `others_share`
-    for what is said of all items that were not released. A user's totals are scaled down if their squares exceed
-    `sums_max_items` squares of the largest total within the bounds; half of `max_items` unless given. Counts are rounded,
-    not negative, and not below the holders that an item needs to be released; with `raw=True` they are as drawn.
+    `share` is 0.15 unless given, and 0.1 beside sums. A user with s released items counts as min(1, sqrt(max_items/s)) for
+    each of them. A smaller `max_items` means less noise and counts that are too low for items of users with many items.
+    `sums_share` is for all sums together, `others_share` for what is said of all items that were not released. A user's
+    totals are scaled down if their squares exceed `sums_max_items` squares of the largest total within the bounds; half of
+    `max_items` unless given. Counts are rounded, not negative, and not below the holders that an item needs to be
+    released; with `raw=True` they are as drawn.
 
     >>> import dpsu
     >>> data = {n: ["bread", "milk"] for n in range(5000)}
@@ -58,7 +65,7 @@ class Counts:
     True
     """
 
-    share: float = SHARE
+    share: float | None = None
     max_items: int | None = None
     sums_share: float = SUMS_SHARE
     others_share: float = OTHERS_SHARE
@@ -68,6 +75,8 @@ class Counts:
     def __post_init__(self) -> None:
         for name in ("share", "sums_share", "others_share"):
             value = getattr(self, name)
+            if name == "share" and value is None:
+                continue
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1:
                 raise InvalidArgument(f"{name} of counts must lie between 0 and 1, not {value!r}.")
             object.__setattr__(self, name, float(value))
@@ -136,7 +145,7 @@ def counting_terms(
         return None
     asked = counts if isinstance(counts, Counts) else Counts()
     return CountingTerms(
-        share=asked.share,
+        share=asked.share or (SHARE_BESIDE_SUMS if bounds else SHARE),
         max_items=asked.max_items or DEFAULT_CUT,
         free=asked.max_items is None,
         sums=bounds,
@@ -218,8 +227,8 @@ def share_with_counts(
 ) -> tuple[Mechanism, Counting]:
     """The algorithm and counts of what it releases, which together keep the request's promise.
 
-    Counts take their share of the squared mu beside Focused Gaussian, and of epsilon and delta beside all others; beside
-    `auto`, each branch does as it would by itself.
+    Counts take their share of the squared mu beside Focused Gaussian, with options or candidates too, and of epsilon and
+    delta beside all others; beside `auto`, each branch does as it would by itself.
     """
     if isinstance(algorithm, Auto):
         from dpsu.algorithms.branch_counts import share_in_branches
@@ -227,6 +236,8 @@ def share_with_counts(
         return share_in_branches(algorithm.calibrate(request), terms)
     if algorithm == FocusedGaussian():
         return share_mu(request, request.max_items, whole_budget(request), terms)
+    if algorithm.name == FocusedGaussian.name:
+        return _share_mu_of(algorithm, request, terms)
     return share_apart(algorithm, request, terms)
 
 
@@ -236,6 +247,29 @@ def share_mu(
     """Focused Gaussian with this max_items, and counts that share the squared mu of a budget with it."""
     items, counts = whole.split([1 - terms.whole_share, terms.whole_share])
     mechanism = focused_within(replace(request, max_items=max_items), Budget(items.mu, whole.delta_new))
+    return mechanism, count_beside(request, terms, counts.mu, [request.max_items])
+
+
+def _share_mu_of(algorithm: Algorithm, request: Request, terms: CountingTerms) -> tuple[Mechanism, Counting]:
+    """The same for Focused Gaussian with options or candidates.
+
+    Its noise takes a fixed part of delta, so it has a smaller mu and the same chance of new items at a smaller epsilon.
+    """
+    whole = algorithm.calibrate(request).budget()
+    assert whole is not None
+    items, counts = whole.split([1 - terms.whole_share, terms.whole_share])
+    delta_noise = gaussian.delta_gaussian(request.epsilon, whole.mu)
+    low, high = 0.0, request.epsilon
+    while low < (middle := (low + high) / 2) < high:
+        low, high = (
+            (middle, high) if gaussian.delta_gaussian(middle, items.mu) > delta_noise else (low, middle)
+        )
+    epsilon = low * (1 - EPSILON_MARGIN)
+    mechanism = algorithm.calibrate(replace(request, epsilon=epsilon))
+    spent = mechanism.budget()
+    assert spent is not None
+    assert spent.mu <= items.mu
+    assert spent.delta_new <= whole.delta_new
     return mechanism, count_beside(request, terms, counts.mu, [request.max_items])
 
 

@@ -143,7 +143,7 @@ class SingleJob(Job):
         counting = self._counting and self._counting.settled(mechanism, fixed)
         found = lists.names(engine, sets, items, counting, stream)
         users = (
-            noisy_users(sets.n_users, sigma=counting.sigma, stream=stream)
+            noisy_users(engine.users(sets), sigma=counting.sigma, stream=stream)
             if counting is not None and counting.with_users
             else None
         )

@@ -47,7 +47,7 @@ class Measured:
 def measured(
     engine: Engine,
     sets: Any,
-    items: Columns,
+    items: Any,
     absent: pl.DataFrame,
     digests: NDArray[np.uint64],
     excluded: NDArray[np.bool_],
@@ -62,25 +62,23 @@ def measured(
     shown = noisy_holders(engine, sets, items, cut=cut, sigma=sigma, stream=stream)
     absent = absent.with_columns(pl.Series(HOLDERS, noisy_absent(digests, sigma=sigma, stream=stream)))
     released = np.asarray(items["released"], np.bool_)
-    other = ~released & ~excluded
+    items = engine.attach(items, {"other": ~released & ~excluded})
     others: dict[str, float] = {}
     for place, (name, scale) in enumerate(counting.sums.items()):
         bounds, cell = counting.terms.sums[name], cell_of(scale)
-        totals, rest = _summed(sets, released, other, name, counting)
+        totals, rest = engine.sum_values(sets, items, name, bounds.in_units, counting.sums_cut)
         draw = _noise(stream, SUMS + place, bounds.unit, scale, cell)
         columns = {"released": released, "total": totals, "digest": items["digest"]}
-        shown = {**shown, SHOWN + sum_of(name): cell * drawn(draw, columns, released)}
+        shown = engine.attach(shown, {SHOWN + sum_of(name): cell * drawn(draw, columns, released)})
         nothing = np.zeros(len(digests), np.int64)
         absent = absent.with_columns(pl.Series(sum_of(name), cell * draw(nothing, digests)))
         if name in counting.others:
             others[name] = _noisy_other(rest, bounds.unit, counting.others[name], 1 + place, stream)
-    shown = {**shown, SHOWN + FOUND: items["found"]}
+    shown = engine.attach(shown, {SHOWN + FOUND: items["found"]})
     keys = [name for name in absent.columns if name not in measured_columns(counting.sums)]
     names = pl.concat([engine.names(sets, shown), absent.with_columns(pl.lit(False).alias(FOUND))]).sort(keys)
     if counting.others:
-        from dpsu.kernels.measures import count_users_with
-
-        users = count_users_with(sets.indptr, sets.items, other)
+        users = engine.users_with_other(sets, items)
         others[""] = _noisy_other(users, 1.0, counting.others[""], 0, stream)
     names = names.with_columns((pl.col(HOLDERS) > HALF_WIDTH * counting.sigma).alias(SURE))
     made = names if counting.terms.raw else _sensible(names, counting)
@@ -129,20 +127,6 @@ def _open_released(columns: Columns) -> Columns:
 def _add_noise(columns: Columns, sigma: float, stream: Stream) -> Columns:
     draw = _noise(stream, ITEMS, 2.0**-30, sigma, 1.0)
     return {SHOWN + HOLDERS: drawn(draw, columns, columns["released"])}
-
-
-def _summed(
-    sets: Any, released: NDArray[np.bool_], other: NDArray[np.bool_], name: str, counting: Counting
-) -> tuple[NDArray[np.int64], int]:
-    """The exact sums of released items, and that of the others, in units."""
-    from dpsu.kernels.measures import sum_values
-
-    totals = np.zeros(len(released), np.int64)
-    low, high = counting.terms.sums[name].in_units
-    rest = sum_values(
-        sets.indptr, sets.items, released, other, sets.values[name], low, high, counting.sums_cut, totals
-    )
-    return totals, int(rest)
 
 
 def _noisy_other(total: int, unit: float, sigma: float, place: int, stream: Stream) -> float:

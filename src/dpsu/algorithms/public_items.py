@@ -16,7 +16,7 @@ import polars as pl
 from dpsu.algorithms.holders import Counting
 from dpsu.algorithms.lists import canonical, digests_of, frame_of, sorted_rows, typed
 from dpsu.algorithms.measures import Measured, measured
-from dpsu.engines.contract import Columns, Engine
+from dpsu.engines.contract import Engine
 from dpsu.errors import InvalidArgument
 from dpsu.randomness.stream import Stream
 from dpsu.sets.user_sets import Digests, among
@@ -123,13 +123,12 @@ class Listed:
 
         return Listed(chosen(self.public), chosen(self.excluded), letters=self.letters)
 
-    def with_public(self, engine: Engine, sets: Any, items: Any, stream: Stream) -> Columns:
+    def with_public(self, engine: Engine, sets: Any, items: Any, stream: Stream) -> Any:
         """The items, those that are public and held marked as released."""
         if self.public is None:
-            shown: Columns = items
-            return shown
+            return items
         public, _ = self._digests(engine, sets, stream)
-        return {**items, "released": items["released"] | among(items["digest"], public)}
+        return engine.attach(items, {"released": items["released"] | among(items["digest"], public)})
 
     def names(
         self, engine: Engine, sets: Any, items: Any, counting: Counting | None, stream: Stream
@@ -141,16 +140,16 @@ class Listed:
         public = typed(self.public, types, "public_items")
         digests = digests_of(public, stream)
         shown = self.with_public(engine, sets, items, stream)
-        held = among(digests, items["digest"])
-        absent = public.filter(~held)
+        unheld = engine.own(digests) & ~among(digests, items["digest"])
+        absent = public.filter(unheld)
         if "listed" in items:
             absent = absent.with_columns(listed=pl.lit(False))
         if counting:
             _, excluded = self._digests(engine, sets, stream)
             left_out = among(items["digest"], excluded)
             found = items["released"] & ~items["listed"] if "listed" in items else items["released"]
-            shown = {**shown, "found": found}
-            return measured(engine, sets, shown, absent, digests[~held], left_out, counting, stream)
+            shown = engine.attach(shown, {"found": found})
+            return measured(engine, sets, shown, absent, digests[unheld], left_out, counting, stream)
         return Measured(pl.concat([engine.names(sets, shown), absent]).sort(types.names()))
 
 

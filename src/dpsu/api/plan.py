@@ -64,10 +64,14 @@ class Plan:
         return self.mechanism.parameters()
 
     @property
+    def request(self) -> Request:
+        """The whole request: the mechanism beside counts may have a part of its privacy."""
+        return self.counting.request if self.counting else self.mechanism.request
+
+    @property
     def max_items(self) -> MaxItems:
         """The number of items of one user that count at most; "auto" if `auto` chooses it."""
-        request = self.mechanism.request
-        return "auto" if request.free and self.algorithm == DEFAULT else request.max_items
+        return "auto" if self.request.free and self.algorithm == DEFAULT else self.request.max_items
 
     def chance(self, users: int | Sequence[int], set_size: int = 1, *, listed: bool = False) -> Any:
         """The worst case: the chance of an item if all of `users` hold it, and the same `set_size` items in total.
@@ -115,7 +119,7 @@ class Plan:
 
     def to_dict(self) -> dict[str, Any]:
         """The plan as plain data."""
-        request = self.mechanism.request
+        request = self.request
         return {
             "algorithm": self.algorithm,
             "epsilon": request.epsilon,
@@ -168,7 +172,7 @@ class Plan:
         return plan_text(self)
 
     def __repr__(self) -> str:
-        request = self.mechanism.request
+        request = self.request
         return f"<Plan of {self.algorithm}, epsilon {request.epsilon:g}, delta {request.delta:g}; print it for the table>"
 
     def set_sizes(self) -> list[int]:

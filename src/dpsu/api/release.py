@@ -62,7 +62,7 @@ def release(
     period: str | None = None,
     unsafe: bool = False,
     engine: Literal["local", "spark"] | None = None,
-    spark_mode: Literal["task", "exchange"] | None = None,
+    spark_mode: Literal["task", "barrier", "exchange"] | None = None,
     progress: Progress = None,
 ) -> Release:
     """Release the items that many users share, (epsilon, delta)-differentially private for every user.
@@ -70,7 +70,9 @@ def release(
     `source` is a path or glob (Parquet, CSV, JSON lines), a frame with an Arrow interface, or {user: items}. `user` and
     `item` name its columns; several columns make a composite key. At most `max_items` items of one user count; "auto"
     leaves the number to `auto`, and is 300 for every other algorithm.
-    `algorithm` is a name, which means its default options, or an object such as `dpsu.PolicyGaussian(alpha=2)`.
+    `algorithm` is a name, which means its default options, or an object such as `dpsu.PolicyGaussian(alpha=2)`. The default
+    takes 1.2 % of epsilon to choose one by the sizes of users' sets (docs/auto.md); beside counts and candidates it is
+    `focused-gaussian`.
     `typical_items` is an option of `auto`: a typical number of items per user that you know without looking at the data.
     `unsafe=True` admits algorithms that are not private. `progress=True` shows a bar, in a terminal or a notebook; a
     function is called with the name of each stage as it begins. Stages are public.
@@ -98,8 +100,8 @@ def release(
     `period` names the period that the data is from, such as "2026-01", and makes the promise one about a user's data in
     that period alone: a ledger adds up period by period (docs/series.md). `dpsu.Series` protects all periods together.
 
-    `engine="spark"` runs on Spark, as every Spark frame does: small data in one task, large data in exchanges.
-    `spark_mode` forces one of them (docs/cluster.md).
+    `engine="spark"` runs on Spark, as every Spark frame does: small data in one task, larger data in the tasks of a
+    barrier stage or in exchanges. `spark_mode` forces one of them (docs/cluster.md).
 
     >>> import dpsu
     >>> baskets = {f"user {n}": ["bread", "milk", f"secret {n}"] for n in range(1000)}

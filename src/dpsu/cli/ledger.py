@@ -29,7 +29,8 @@ def create(
     delta: Annotated[float, typer.Option(help="The cap of all releases together.")],
 ) -> None:
     """Make a new ledger with a cap that no release may pass."""
-    tell(dpsu.Ledger.create(path, epsilon=epsilon, delta=delta))
+    dpsu.Ledger.create(path, epsilon=epsilon, delta=delta)
+    tell(f"made the ledger {path}: all releases together at most epsilon {epsilon:g}, delta {delta:g}")
 
 
 @ledger_app.command()

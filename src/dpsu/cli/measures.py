@@ -19,7 +19,7 @@ class MeasureOptions:
         typer.Option(help="Column to sum and bounds of a user's total, such as days:0:50; repeat it."),
     ] = None
     sums_share: Annotated[
-        float | None, typer.Option(help="With --sum: share of the budget for all sums; default: 0.1.")
+        float | None, typer.Option(help="With --sum: share of the budget for all sums; default: 0.25.")
     ] = None
     sums_max_items: Annotated[
         int | None,

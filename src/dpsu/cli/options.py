@@ -252,11 +252,16 @@ class CountOptions:
         False
     )
     counts_share: Annotated[
-        float | None, typer.Option(help="Share of the budget for counts; default: 0.15. Implies --counts.")
+        float | None,
+        typer.Option(
+            help="Share of the budget for counts; default: 0.15, beside --sum 0.1. Implies --counts."
+        ),
     ] = None
     counts_max_items: Annotated[
         int | None,
-        typer.Option(help="Released items for which a user counts in full; default: 5. Implies --counts."),
+        typer.Option(
+            help="Released items for which a user counts in full; default: 5, with auto by the sizes. Implies --counts."
+        ),
     ] = None
     counts_raw: Annotated[
         bool,

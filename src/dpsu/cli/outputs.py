@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,6 +14,15 @@ from dpsu.cli.options import AsJson, ListOptions, RecordOptions
 from dpsu.cli.paths import STANDARD, require_apart
 from dpsu.cli.terminal import errors, say
 from dpsu.errors import InvalidArgument
+
+
+class StyleName(StrEnum):
+    """Programs that read a vocabulary."""
+
+    hugging_face = "hugging-face"
+    spacy = "spacy"
+    fasttext = "fasttext"
+
 
 STATEMENT_ENDING = ".statement.json"
 """What is added to the name of an output to name its statement."""
@@ -36,6 +46,10 @@ class OutputOptions:
     no_statement: Annotated[bool, typer.Option("--no-statement", help="Write no statement.")] = False
     report: Annotated[Path | None, typer.Option(help="File for a report about the promise, .html.")] = None
     excel: Annotated[bool, typer.Option("--excel", help="Write .csv so that Excel opens it.")] = False
+    style: Annotated[
+        StyleName | None,
+        typer.Option(help="Vocabulary for another program: a .json, .jsonl or .txt file of single words."),
+    ] = None
     as_json: AsJson = False
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False
 
@@ -65,11 +79,16 @@ class OutputOptions:
 
         if self.no_statement and self.statement is not None:
             raise InvalidArgument("--statement and --no-statement exclude each other.")
-        out.check_writable(self.output)
+        if self.style is not None:
+            self._check_style(lists.counted)
+        else:
+            out.check_writable(self.output)
         if self.excel:
             out.require_csv(self.output)
-        if (lists.counted or beside) and (
-            self.output == STANDARD or Path(self.output).suffix.lower() == ".txt"
+        if (
+            (lists.counted or beside)
+            and self.style is None
+            and (self.output == STANDARD or Path(self.output).suffix.lower() == ".txt")
         ):
             raise InvalidArgument(
                 "plain text has no room for counts; write them to .parquet, .csv, .tsv or .jsonl."
@@ -91,9 +110,18 @@ class OutputOptions:
         }
         require_apart(written, inputs, used)
 
+    def _check_style(self, counted: bool) -> None:
+        from dpsu.outcome.vocabulary import check_style
+
+        check_style(self.output, str(self.style))
+        if self.excel:
+            raise InvalidArgument("--style and --excel exclude each other.")
+        if counted and self.style == StyleName.hugging_face:
+            raise InvalidArgument("a tokenizer has no room for counts; use the style spacy or fasttext.")
+
     def hand_over(self, result: Any) -> None:
         """Write the items and what was promised, and say so."""
-        result.save(self.output, excel=self.excel)
+        result.save(self.output, excel=self.excel, style=self.style and self.style.value)
         if result.statement is not None:
             self._write_promise(result)
         elif self.statement is not None or self.report is not None:

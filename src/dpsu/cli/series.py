@@ -78,7 +78,8 @@ def create(
     dpsu series create words.series --epsilon 1 --delta 1e-6 --periods 12 --max-items 100
     """
     terms = _terms(periods, max_items, shares)
-    tell(dpsu.Series.create(path, **privacy.arguments(), **terms, ledger=ledger))
+    made = dpsu.Series.create(path, **privacy.arguments(), **terms, ledger=ledger)
+    tell(f"made the series {path}; keep it as secret as the data\n{made.show()}")
 
 
 def release(

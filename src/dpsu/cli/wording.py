@@ -12,7 +12,7 @@ OPTIONS = {
 }  # fmt: skip
 """The option of each argument."""
 
-BOTH = re.compile(r"\b\w+=(?:True|…|dpsu\.\w+\([^)]*\))? \((--[\w-]+(?:, --[\w-]+)*)\)")
+BOTH = re.compile(r"\b\w+=(?:True|…|dpsu\.\w+\([^)]*\))? \((--[\w-]+(?: \w+)?(?:, --[\w-]+)*)\)")
 """An argument with its options behind it."""
 
 ARGUMENT = re.compile(rf"(?<![\w/\\'\"=(])({'|'.join(OPTIONS)})=(?:True|…)?(?=[\s.,;:)]|$)")

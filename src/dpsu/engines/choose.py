@@ -11,7 +11,7 @@ ENGINES = ("local", "spark")
 def engine_for(source: Any, name: str | None = None, spark_mode: Any = None) -> Engine:
     """The engine of this name; by default Spark for Spark frames and the local engine for everything else."""
     from dpsu.engines.local import LocalEngine
-    from dpsu.engines.spark.session import is_spark_frame
+    from dpsu.engines.spark.tables import is_spark_frame
 
     if name not in (None, *ENGINES):
         raise InvalidArgument(f"there is no engine {name!r}; there are {', '.join(ENGINES)}.")

@@ -117,6 +117,15 @@ class Engine(Protocol):
         Items that nobody holds are left out if the test of their digests says that they cannot come out.
         """
 
+    def own(self, digests: "Digests") -> NDArray[np.bool_]:
+        """Which of these items are in this process's part of the table, if anybody holds them."""
+
+    def attach(self, items: Any, columns: Columns) -> Any:
+        """The items with further columns, which were computed from those of this process's part of the table."""
+
+    def users(self, sets: Any) -> int:
+        """The number of users; private."""
+
     def require_users(self, sets: Any, most: int) -> None:
         """Raise an error, for the curator only, if there are more users than the calibration covers."""
 
@@ -141,6 +150,15 @@ class Engine(Protocol):
 
     def walk(self, rows: Any, items: Any, walk: Walk, stream: Stream) -> Any:
         """The items with the column `total`: the weights after all users, in the walk's order, followed the policy."""
+
+    def sum_values(
+        self, sets: Any, items: Any, name: str, limits: tuple[int, int], cut: int
+    ) -> tuple[NDArray[np.int64], int]:
+        """The sums of a column of values, in units: of each item whose column `released` is true, in this process's part
+        of the table, and over all items whose column `other` is true. `sets` are those that were read."""
+
+    def users_with_other(self, sets: Any, items: Any) -> int:
+        """The number of users who hold an item whose column `other` is true; private. `sets` are those that were read."""
 
     def update(self, items: Any, step: Step) -> Any:
         """The items with the columns that `step` changes or adds."""

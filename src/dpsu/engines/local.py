@@ -16,6 +16,7 @@ from dpsu.engines.contract import SHOWN, Columns, DigestTest, Rule, Step, Walk
 from dpsu.errors import TooLarge
 from dpsu.kernels.arrays import Codes
 from dpsu.kernels.loops import find_loop
+from dpsu.kernels.measures import count_users_with, sum_values
 from dpsu.kernels.rows import keep_open
 from dpsu.randomness.digests import sample_rows
 from dpsu.randomness.stream import Purpose, Stream
@@ -108,9 +109,21 @@ class LocalEngine:
         opened = ~among(_parts_of(sets)[0].item_digests, digests)
         return self._on_threads(partial(_with_open, opened=opened), self._rows_of(sets))
 
+    def own(self, digests: Digests) -> NDArray[np.bool_]:
+        """All of them."""
+        return np.ones(len(digests), np.bool_)
+
+    def attach(self, items: Columns, columns: Columns) -> Columns:
+        """The items with further columns."""
+        return {**items, **columns}
+
+    def users(self, sets: Sets) -> int:
+        """The number of users."""
+        return sum(len(part.user_digests) for part in _parts_of(sets))
+
     def require_users(self, sets: Sets, most: int) -> None:
         """Raise an error if there are more users than the calibration covers."""
-        if sum(len(part.user_digests) for part in _parts_of(sets)) > most:
+        if self.users(sets) > most:
             raise TooLarge(
                 f"there are more than {most} users, which the rounding bound of this algorithm does not cover; "
                 "use another algorithm."
@@ -201,6 +214,20 @@ class LocalEngine:
                     loop(own.indptr, own.items, chosen, walk.cutoff, walk.budget, weights)
             total += weights
         return {**items, "total": total, "held": held}
+
+    def sum_values(
+        self, sets: UserSets, items: Columns, name: str, limits: tuple[int, int], cut: int
+    ) -> tuple[NDArray[np.int64], int]:
+        """The exact sums of released items, and that of the others."""
+        totals = np.zeros(len(items["digest"]), np.int64)
+        values = sets.values.get(name, totals[:0])  # no rows, no values
+        marked = items["released"], items["other"]
+        rest = sum_values(sets.indptr, sets.items, *marked, values, *limits, cut, totals)
+        return totals, int(rest)
+
+    def users_with_other(self, sets: UserSets, items: Columns) -> int:
+        """The exact number of users with another item."""
+        return int(count_users_with(sets.indptr, sets.items, items["other"]))
 
     def update(self, items: Columns, step: Step) -> Columns:
         """Apply `step` to all items at once."""

@@ -6,7 +6,7 @@ its users, and the sums go to the shards. Weights are integers, so the order of 
 that of the local engine. A method that exchanges anything must be called by all peers, as a mechanism does.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
@@ -15,8 +15,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dpsu.engines.contract import Columns, Rule, Step, Walk
-from dpsu.engines.local import LocalEngine, Rows
+from dpsu.engines.contract import SHOWN, Columns, DigestTest, Rule, Step, Walk
+from dpsu.engines.local import LocalEngine, Rows, tallied
 from dpsu.engines.rows import SATURATION, merged, shard_bounds, some_users, union
 from dpsu.errors import InvalidArgument, TooLarge
 from dpsu.randomness.stream import Purpose, Stream
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from dpsu.algorithms.job import Job
     from dpsu.sources.source import Source
 
-NOT_DIVIDED = "lists, candidates and n-grams in levels are not for peers."
+NOT_DIVIDED = "candidates and n-grams in levels are not for peers; spark_mode='task' has them."
 
 
 class Exchange(Protocol):
@@ -44,19 +44,32 @@ class Exchange(Protocol):
 
 @dataclass(frozen=True, repr=False)
 class PeerSets:
-    """The sets of this peer's users. Items are numbered in the order of their digests; `order` leads to their names."""
+    """The sets of this peer's users. Items are numbered in the order of their digests; `order` leads to their names.
+
+    `notes` are those on the rows of this peer.
+    """
 
     sets: UserSets
     names: Names
     order: NDArray[np.int64]
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, repr=False)
-class Shard:
+class Shard(Mapping[str, NDArray[Any]]):
     """The items of this peer's shard: their columns, and for every peer the positions of the items that it has."""
 
     columns: Columns
     links: list[NDArray[np.uint32]]
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        return self.columns[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.columns)
+
+    def __len__(self) -> int:
+        return len(self.columns)
 
 
 class PeerEngine:
@@ -84,7 +97,7 @@ class PeerEngine:
         read = self._local.read(source, stream)
         order = digest_order(read.item_digests)
         sets = replace(read, items=places(order)[read.items], item_digests=read.item_digests[order])
-        return PeerSets(sets, read.names, order)
+        return PeerSets(sets, read.names, order, read.notes)
 
     def read_corpus(self, source: "Source", stream: Stream) -> NoReturn:
         """Not supported."""
@@ -94,28 +107,65 @@ class PeerEngine:
         """The columns of an item, and their types."""
         return sets.names.decode(np.zeros(0, np.uint32)).schema
 
-    def leave_out(self, sets: PeerSets, digests: Digests) -> NoReturn:
+    def leave_out(self, sets: PeerSets, digests: Digests) -> list[Rows]:
+        """The sets of this peer's users without the items with these digests."""
+        return self._local.leave_out(sets.sets, digests)
+
+    def admit(
+        self, sets: PeerSets, items: pl.DataFrame, digests: Digests, may_pass: DigestTest, weights: Any = None
+    ) -> NoReturn:
         """Not supported."""
         raise InvalidArgument(NOT_DIVIDED)
 
-    def admit(self, sets: PeerSets, items: pl.DataFrame, digests: Digests, *rest: Any) -> NoReturn:
-        """Not supported."""
-        raise InvalidArgument(NOT_DIVIDED)
+    def own(self, digests: Digests) -> NDArray[np.bool_]:
+        """The digests of this peer's shard."""
+        order = digest_order(digests)
+        first, last = shard_bounds(digests[order], self._exchange.size)[self._exchange.rank :][:2]
+        return np.isin(np.arange(len(digests)), order[first:last])
 
-    def require_users(self, sets: PeerSets, most: int) -> None:
+    def attach(self, items: Shard, columns: Columns) -> Shard:
+        """The shard with further columns."""
+        return replace(items, columns={**items.columns, **columns})
+
+    def users(self, sets: PeerSets) -> int:
+        """The number of users of all peers."""
+        return int(self._gathered(np.array([sets.sets.n_users])).sum())
+
+    def require_users(self, sets: PeerSets | list[Rows], most: int) -> None:
         """Raise an error at every peer if they have more users together than the calibration covers."""
-        if self._gathered(np.array([sets.sets.n_users])).sum() > most:
+        own = [sets.sets] if isinstance(sets, PeerSets) else sets
+        if self._gathered(np.array([len(part.user_digests) for part in own])).sum() > most:
             raise TooLarge(
                 f"there are more than {most} users, which the rounding bound of this algorithm does not cover; "
                 "use another algorithm."
             )
 
-    def items(self, sets: PeerSets) -> Shard:
+    def items(self, sets: PeerSets | list[Rows]) -> Shard:
         """The shard of this peer, made of the items that all peers announce."""
-        digests = sets.sets.item_digests
+        first = sets.sets if isinstance(sets, PeerSets) else sets[0]
+        if isinstance(first, Rows) and isinstance(first.table, Shard):
+            return first.table
+        digests = first.item_digests
         news = self._exchange.swap(self._for_shards(digests, {"digest": digests}))
         own, links = union([parcel["digest"] for parcel in news])
         return Shard({"digest": own}, links)
+
+    def restrict(self, sets: PeerSets | list[Rows], items: Shard) -> list[Rows]:
+        """The sets restricted to open items, with their table of items."""
+        opened = self._posted(items, "open")
+        rows = self._local.restrict(sets.sets if isinstance(sets, PeerSets) else sets, opened)
+        return [replace(own, table=items) for own in rows]
+
+    def tally(
+        self,
+        sets: PeerSets | list[Rows],
+        bins: Sequence[int],
+        noise: Callable[[NDArray[np.int64]], NDArray[np.int64]],
+    ) -> NDArray[np.int64]:
+        """The noisy number of all users by the size of their sets: every peer draws the same noise."""
+        own = [sets.sets] if isinstance(sets, PeerSets) else sets
+        users = np.sum([tallied(rows, bins) for rows in own], axis=0)
+        return noise(self._gathered(users).reshape(-1, len(bins)).sum(axis=0))
 
     def bound(
         self,
@@ -172,6 +222,23 @@ class PeerEngine:
                 held[at] |= answer["held"]
         return replace(items, columns={**items.columns, "total": total, "held": held})
 
+    def sum_values(
+        self, sets: PeerSets, items: Shard, name: str, limits: tuple[int, int], cut: int
+    ) -> tuple[NDArray[np.int64], int]:
+        """The sums of the shard's items over all peers, and that of the others."""
+        seen = self._marked(sets, items, "released", "other")
+        totals, rest = self._local.sum_values(sets.sets, seen, name, limits, cut)
+        total = np.zeros(len(items["digest"]), np.int64)
+        answers = self._exchange.swap(self._for_shards(sets.sets.item_digests, {"total": totals}))
+        for at, answer in zip(items.links, answers, strict=True):
+            total[at] += answer["total"]
+        return total, int(self._gathered(np.array([rest])).sum())
+
+    def users_with_other(self, sets: PeerSets, items: Shard) -> int:
+        """The number of users of all peers with another item."""
+        own = self._local.users_with_other(sets.sets, self._marked(sets, items, "other"))
+        return int(self._gathered(np.array([own])).sum())
+
     def update(self, items: Shard, step: Step) -> Shard:
         """Apply `step` to the shard."""
         return replace(items, columns=self._local.update(items.columns, step))
@@ -183,12 +250,21 @@ class PeerEngine:
     def names(self, sets: PeerSets, items: Shard) -> pl.DataFrame:
         """The released items that are named by this peer: each by the first peer that has it."""
         unnamed = items.columns["released"].copy()
-        parcels = []
+        parcels, named = [], []
         for at in items.links:
             parcels.append({"released": unnamed[at]})
+            named.append(at[unnamed[at]])
             unnamed[at] = False
         mine = np.concatenate([parcel["released"] for parcel in self._exchange.swap(parcels)])
-        return sets.names.decode(sets.order[mine].astype(np.uint32))
+        shown = {name: items.columns[name] for name in items.columns if name.startswith(SHOWN)}
+        beside = {}
+        if shown:
+            received = self._exchange.swap(
+                [{name: column[at] for name, column in shown.items()} for at in named]
+            )
+            for name in shown:
+                beside[name.removeprefix(SHOWN)] = np.concatenate([parcel[name] for parcel in received])
+        return sets.names.decode(sets.order[mine].astype(np.uint32), beside)
 
     def _for_shards(self, digests: Digests, columns: Columns) -> list[Columns]:
         """Columns of items in the order of their digests, divided among the shards."""
@@ -196,6 +272,13 @@ class PeerEngine:
         return [
             {name: column[first:last] for name, column in columns.items()} for first, last in pairwise(bounds)
         ]
+
+    def _marked(self, sets: PeerSets, items: Shard, *names: str) -> Columns:
+        """The items of this peer with these columns."""
+        columns = {"digest": sets.sets.item_digests}
+        for name in names:
+            columns |= self._posted(items, name)
+        return columns
 
     def _posted(self, items: Shard, name: str) -> Columns:
         """A column of the items, for the items of this peer."""

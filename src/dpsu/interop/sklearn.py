@@ -18,7 +18,7 @@ from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, CountVectorizer,
 
 from dpsu.algorithms.candidate_list import add_candidates
 from dpsu.algorithms.catalogue import DEFAULT, NAMED_DEFAULT, find_private
-from dpsu.algorithms.holders import CountingTerms, Counts
+from dpsu.algorithms.holders import SHARE, CountingTerms, Counts
 from dpsu.algorithms.job import SingleJob
 from dpsu.algorithms.public_items import Listed
 from dpsu.algorithms.request import MaxItems, Request
@@ -30,6 +30,7 @@ from dpsu.outcome.statement import Statement
 from dpsu.run import Terms, run
 from dpsu.sources.corpus import Tokenizer, split_rows_of, split_text
 from dpsu.sources.discreet import discreet
+from dpsu.sources.foreign import understood
 from dpsu.sources.frames import column_of
 from dpsu.sources.source import Source
 from dpsu.sources.tokenize import word_rule
@@ -56,7 +57,7 @@ class TextSplitter:
     """A tokenizer with the steps of scikit-learn around it: lower case before, stop words left out after."""
 
     def __init__(self, tokenizer: Tokenizer, lowercase: bool, stop_words: frozenset[str]) -> None:
-        self.tokenizer = tokenizer
+        self.tokenizer = understood(tokenizer)
         self.lowercase = lowercase
         self.stop_words = stop_words
 
@@ -325,7 +326,7 @@ class PrivateTfidfVectorizer(_PrivateVocabulary, TfidfVectorizer):  # type: igno
         """Learn vocabulary and idf privately; `groups` has the user of each document."""
         asked = Counts(share=self.idf_share, max_items=self.idf_max_items)
         terms = CountingTerms(
-            share=asked.share, max_items=asked.max_items, with_users=True, raw=False, advice=ADVICE
+            share=asked.share or SHARE, max_items=asked.max_items, with_users=True, raw=False, advice=ADVICE
         )
         result = self._run(NAMED_DEFAULT, self._frame(raw_documents, groups), terms)
         assert result.counts is not None

@@ -5,86 +5,17 @@ pass the cap is refused. Many processes may write at once. Every record seals th
 detected, but whoever can write the file can also write a new one (docs/statement.md).
 """
 
-import hashlib
-import json
 import math
-import re
-import sqlite3
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from dpsu.errors import InvalidArgument, LedgerError
+from dpsu.outcome.ledger_file import Cap, LedgerFile
+from dpsu.outcome.spending import Entry, by_period, entry_for, series_of, total_delta, total_epsilon
 from dpsu.outcome.statement import Statement
-from dpsu.privacy.budget import Budget
-
-FORM, FORM_1 = 2, 1
-PATIENCE = 60.0
-"""Seconds to wait for other writers."""
-
-MARGIN = 1 + 1e-12
-"""On sums, far above what their floats can err."""
 
 LONGEST_PURPOSE = 2000
-
-OF_PERIOD = re.compile(r"one user in period (.+), added or removed")
-"""The unit of a promise about one period alone."""
-
-TABLES = """
-CREATE TABLE cap (form INTEGER NOT NULL, epsilon REAL NOT NULL, delta REAL NOT NULL);
-CREATE TABLE releases (number INTEGER PRIMARY KEY, at TEXT NOT NULL, statement TEXT NOT NULL, chain TEXT NOT NULL);
-CREATE TRIGGER cap_stays BEFORE UPDATE ON cap BEGIN SELECT RAISE(ABORT, 'the cap is fixed'); END;
-CREATE TRIGGER cap_is_kept BEFORE DELETE ON cap BEGIN SELECT RAISE(ABORT, 'the cap is fixed'); END;
-CREATE TRIGGER releases_stay BEFORE UPDATE ON releases BEGIN SELECT RAISE(ABORT, 'append only'); END;
-CREATE TRIGGER releases_are_kept BEFORE DELETE ON releases BEGIN SELECT RAISE(ABORT, 'append only'); END;
-"""
-"""The tables of 0.1. A row of `releases` holds a JSON record: the cap, a spending, its statement, or its output."""
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One recorded spending.
-
-    `statement` is None for another tool's spending and for a run that did not finish, which counts all the same. `output` is
-    the name of the file that was saved. `period` is the period that the promise is about, if it is not about all. `series`
-    is the series that the entry pays for, and `periods` its periods so far, each with the seal of the state after it.
-    """
-
-    number: int
-    at: str
-    epsilon: float
-    delta: float
-    budget: Budget | None
-    purpose: str | None = None
-    statement: Statement | None = None
-    output: str | None = None
-    period: str | None = None
-    series: str | None = None
-    periods: tuple[tuple[int, str], ...] = ()
-
-
-Spending = Entry | Statement
-"""What adds up: an epsilon and a delta, or a budget that composes as Gaussian DP."""
-
-
-class Cap(NamedTuple):
-    """The epsilon and the delta that all releases of a ledger together may not pass."""
-
-    epsilon: float
-    delta: float
-
-
-@dataclass
-class _Contents:
-    """All that a ledger holds: entries, the sealed cap if there is one, and the last link of the chain."""
-
-    entries: list[Entry]
-    cap: tuple[float, float] | None = None
-    rows: int = 0
-    chain: str = ""
 
 
 class Ledger:
@@ -103,6 +34,7 @@ class Ledger:
 
     path: Path
     cap: Cap
+    _file: LedgerFile
 
     def __init__(self, *path: Any, **cap: Any) -> None:
         raise InvalidArgument(
@@ -117,7 +49,9 @@ class Ledger:
                 f"a cap needs a positive epsilon and a delta between 0 and 1, not ({epsilon!r}, {delta!r})."
             )
         if Path(path).exists():
-            raise LedgerError(f"there is something at {path} already: open it with Ledger.open(path).")
+            raise LedgerError(
+                f"there is something at {path} already: choose another path, or use the ledger there."
+            )
         return cls._at(path, Cap(float(epsilon), float(delta)))
 
     @classmethod
@@ -134,9 +68,10 @@ class Ledger:
     def _at(cls, path: str | Path, cap: Cap | None) -> "Ledger":
         ledger = object.__new__(cls)
         ledger.path = Path(path)
+        ledger._file = LedgerFile(ledger.path)
         if cap is not None:
-            ledger._write_tables(cap)
-        ledger.cap = ledger._read_cap()
+            ledger._file.create(cap)
+        ledger.cap = ledger._file.cap()
         return ledger
 
     def record(self, statement: Statement, purpose: str | None = None) -> int:
@@ -154,18 +89,18 @@ class Ledger:
 
     def note_period(self, number: int, period: int, seal: str) -> None:
         """Add a period of a series, with the seal of the state after it; refuse one that another copy has done."""
-        with self._writing() as connection:
-            before = self._contents(connection)
-            known = before.entries[number - 1].periods
+
+        def write(before: Sequence[Entry]) -> Mapping[str, Any] | None:
+            known = before[number - 1].periods
             if (period, seal) in known:
-                return
+                return None
             if known and period <= known[-1][0]:
                 raise LedgerError(
                     f"the ledger {self.path} has period {period} of this series already, from another copy of its state."
                 )
-            self._append(
-                connection, {"record": "period", "of": number, "period": period, "seal": seal}, before
-            )
+            return {"record": "period", "of": number, "period": period, "seal": seal}
+
+        self._file.append(self.cap, write)
 
     def record_spending(self, epsilon: float, delta: float, purpose: str) -> int:
         """Record what another tool spent over the same users, and give its number."""
@@ -183,11 +118,11 @@ class Ledger:
         counted = self.entry_of(promised)
         if counted is not None:
             return counted.number
-        return self._spend(_entry_of(promised, purpose or promised.title))
+        return self._spend(entry_for(promised, purpose or promised.title))
 
     def entry_of(self, statement: Statement) -> Entry | None:
         """The entry that counts this statement already: a series is one promise, whichever of its periods came first."""
-        series = _series_of(statement)
+        series = series_of(statement)
         for entry in self.entries() if series else ():
             if entry.series == series:
                 if (entry.epsilon, entry.delta, entry.budget) != (
@@ -201,24 +136,23 @@ class Ledger:
 
     def complete(self, number: int, statement: Statement) -> None:
         """Add the statement of a run that was reserved under this number."""
-        with self._writing() as connection:
-            self._append(connection, {"record": "statement", "of": number, "statement": statement.to_dict()})
+        record = {"record": "statement", "of": number, "statement": statement.to_dict()}
+        self._file.append(self.cap, lambda _: record)
 
     def note_output(self, number: int, path: Path, sha256: str) -> None:
         """Add the name and the digest of the file that the release was saved to."""
-        with self._writing() as connection:
-            self._append(connection, {"record": "output", "of": number, "name": path.name, "sha256": sha256})
+        record = {"record": "output", "of": number, "name": path.name, "sha256": sha256}
+        self._file.append(self.cap, lambda _: record)
 
     def require_room(self, statement: Statement | None) -> None:
         """Refuse now, before the work, what `reserve` would refuse."""
         promised = _require_promise(statement)
         if self.entry_of(promised) is None:
-            self._require_room(self.entries(), _entry_of(promised, None))
+            self._require_room(self.entries(), entry_for(promised, None))
 
     def entries(self) -> list[Entry]:
         """All that was spent, in the order in which it was recorded."""
-        with self._open() as connection:
-            return self._contents(connection).entries
+        return self._file.entries()
 
     def epsilon(self, delta: float | None = None) -> float:
         """The smallest epsilon of all entries together at this delta, or at the cap's; infinite if there is none.
@@ -263,21 +197,12 @@ class Ledger:
             **({"period": entry.period} if entry.period else {}),
             **({"series": entry.series} if entry.series else {}),
         }
-        with self._writing() as connection:
-            before = self._contents(connection)
-            self._require_room(before.entries, entry)
-            self._append(connection, record, before)
-        return len(before.entries) + 1
 
-    def _append(
-        self, connection: sqlite3.Connection, record: dict[str, Any], before: _Contents | None = None
-    ) -> None:
-        """Add a record to the chain; the first one of a ledger of 0.1 seals its cap."""
-        before = before or self._contents(connection)
-        records = [record] if before.cap is not None else [_cap_record(self.cap), record]
-        chain = before.chain
-        for place, each in enumerate(records, before.rows + 1):
-            chain = _insert(connection, place, each, chain)
+        def write(before: Sequence[Entry]) -> Mapping[str, Any]:
+            self._require_room(before, entry)
+            return record
+
+        return self._file.append(self.cap, write) + 1
 
     def _require_room(self, before: Sequence[Entry], spending: Entry) -> None:
         cap = self.cap
@@ -289,156 +214,10 @@ class Ledger:
                 f"epsilon {spent_so_far:.4g} is spent. Nothing was released; choose a smaller epsilon."
             )
 
-    def _write_tables(self, cap: Cap) -> None:
-        with self._writing() as connection:
-            if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'cap'").fetchone() is not None:
-                raise LedgerError(f"another process has just created {self.path}: open it.")
-            for command in TABLES.strip().split(";\n"):
-                connection.execute(command)
-            connection.execute("INSERT INTO cap VALUES (?, ?, ?)", (FORM, cap.epsilon, cap.delta))
-            _insert(connection, 1, _cap_record(cap), "")
-
-    def _read_cap(self) -> Cap:
-        with self._open() as connection:
-            rows = connection.execute("SELECT form, epsilon, delta FROM cap").fetchall()
-            sealed = self._contents(connection).cap
-        if len(rows) != 1 or rows[0][0] not in (FORM_1, FORM):
-            raise LedgerError(f"the ledger {self.path} was altered, or written by a later dpsu.")
-        form, epsilon, delta = rows[0]
-        if sealed != (epsilon, delta) and not (form == FORM_1 and sealed is None):
-            raise LedgerError(f"the ledger {self.path} was altered: its cap is not the one that was sealed.")
-        return Cap(float(epsilon), float(delta))
-
-    def _contents(self, connection: sqlite3.Connection) -> _Contents:
-        """Read the whole chain; a record that does not follow from those before it is an error."""
-        found = _Contents([])
-        for number, at, text, link in connection.execute("SELECT * FROM releases ORDER BY number"):
-            found.chain = _link(found.chain, at, text)
-            found.rows += 1
-            if found.chain != link or number != found.rows:
-                raise LedgerError(f"the ledger {self.path} was altered: record {number} does not follow.")
-            _add(found, at, json.loads(text))
-        return found
-
-    @contextmanager
-    def _open(self) -> Iterator[sqlite3.Connection]:
-        try:
-            with closing(sqlite3.connect(self.path, timeout=PATIENCE, isolation_level=None)) as connection:
-                connection.execute("PRAGMA synchronous = EXTRA")
-                yield connection
-        except (sqlite3.Error, TypeError, KeyError, IndexError, json.JSONDecodeError) as error:
-            raise LedgerError(f"cannot use {self.path} as a ledger: {error}.") from error
-
-    @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
-        """A transaction that excludes other writers; once it is left without an error, it is on the disk."""
-        with self._open() as connection:
-            connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield connection
-            except BaseException:
-                connection.execute("ROLLBACK")
-                raise
-            connection.execute("COMMIT")
-
-
-def _add(found: _Contents, at: str, record: dict[str, Any]) -> None:
-    """What one record says. Records of 0.1 are statements alone."""
-    number, kind = len(found.entries) + 1, record.get("record")
-    if kind is None:
-        stated = Statement.from_dict(record)
-        found.entries.append(Entry(number, at, stated.epsilon, stated.delta, stated.budget, statement=stated))
-    elif kind == "cap" and found.cap is None:
-        found.cap = record["epsilon"], record["delta"]
-    elif kind == "spending":
-        budget = Budget(**record["budget"]) if record["budget"] else None
-        of = {name: record[name] for name in ("period", "series") if name in record}
-        found.entries.append(
-            Entry(number, at, record["epsilon"], record["delta"], budget, record["purpose"], **of)
-        )
-    elif kind == "period":
-        place = record["of"] - 1
-        known = found.entries[place].periods
-        found.entries[place] = replace(
-            found.entries[place], periods=(*known, (record["period"], record["seal"]))
-        )
-    elif kind in ("statement", "output"):
-        place = record["of"] - 1
-        added = (
-            {"statement": Statement.from_dict(record["statement"])}
-            if kind == "statement"
-            else {"output": record["name"]}
-        )
-        found.entries[place] = replace(found.entries[place], **added)
-    else:
-        raise KeyError(f"unknown record {kind!r}")
-
 
 def open_ledger(ledger: Ledger | str | Path | None) -> Ledger | None:
     """The ledger that the caller means, by itself or by its path."""
     return ledger if ledger is None or isinstance(ledger, Ledger) else Ledger.open(ledger)
-
-
-def by_period(entries: Sequence[Entry]) -> dict[str | None, list[Entry]]:
-    """The entries that add up for each period: its own, and those about all periods. None stands for any other period."""
-    return {
-        period: [entry for entry in entries if entry.period in (None, period)]
-        for period in (None, *sorted({entry.period for entry in entries if entry.period}))
-    }
-
-
-def _entry_of(statement: Statement, purpose: str | None) -> Entry:
-    found = OF_PERIOD.fullmatch(statement.unit)
-    return Entry(
-        0,
-        "",
-        statement.epsilon,
-        statement.delta,
-        statement.budget,
-        purpose,
-        period=found[1] if found else None,
-        series=_series_of(statement),
-    )
-
-
-def _series_of(statement: Statement) -> str | None:
-    return statement.parameters.get("series") if statement.kind == "series" else None
-
-
-def total_delta(spent: Sequence[Spending], epsilon: float) -> float:
-    """The delta of all spendings together at this epsilon.
-
-    Gaussian releases compose as Gaussian DP and the others add their epsilons and deltas; or all add. The smaller counts.
-    """
-    gaussian = [each.budget for each in spent if each.budget]
-    others = [each for each in spent if not each.budget]
-    left = epsilon - math.fsum(each.epsilon for each in others) * MARGIN
-    composed = math.fsum(each.delta for each in others) * MARGIN
-    if gaussian and left >= 0:
-        composed += gaussian[0].compose(*gaussian[1:]).delta(left) * MARGIN
-    elif left < 0:
-        composed = 1.0
-    added = (
-        math.fsum(each.delta for each in spent)
-        if math.fsum(each.epsilon for each in spent) <= epsilon
-        else 1.0
-    )
-    return min(composed, added, 1.0)
-
-
-def total_epsilon(spent: Sequence[Spending], delta: float) -> float:
-    """The smallest epsilon at which all spendings together have this delta, to nine digits; inf if there is none."""
-    low, high = 0.0, max(1.0, math.fsum(each.epsilon for each in spent))
-    if total_delta(spent, low) <= delta:
-        return low
-    while total_delta(spent, high) > delta:
-        high *= 2
-        if high > 1e9:
-            return math.inf
-    while high - low > 1e-9 * high:
-        middle = (low + high) / 2
-        low, high = (low, middle) if total_delta(spent, middle) <= delta else (middle, high)
-    return high
 
 
 def _require_promise(statement: Statement | None) -> Statement:
@@ -451,20 +230,3 @@ def _require_promise(statement: Statement | None) -> Statement:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def _cap_record(cap: Cap) -> dict[str, Any]:
-    return {"record": "cap", "epsilon": cap.epsilon, "delta": cap.delta}
-
-
-def _insert(connection: sqlite3.Connection, place: int, record: dict[str, Any], chain: str) -> str:
-    """Write one record and give the new end of the chain."""
-    text, at = json.dumps(record, ensure_ascii=False), datetime.now(UTC).isoformat(timespec="seconds")
-    chain = _link(chain, at, text)
-    connection.execute("INSERT INTO releases VALUES (?, ?, ?, ?)", (place, at, text, chain))
-    return chain
-
-
-def _link(before: str, at: str, text: str) -> str:
-    """Each record seals those before it."""
-    return hashlib.sha256(f"{before}\n{at}\n{text}".encode()).hexdigest()

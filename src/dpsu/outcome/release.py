@@ -12,6 +12,7 @@ import polars as pl
 from dpsu.errors import InvalidArgument
 from dpsu.outcome.columns import HOLDERS, columns_beside, sum_of
 from dpsu.outcome.statement import Statement
+from dpsu.outcome.vocabulary import Style, write_vocabulary
 from dpsu.outcome.write import write_frame
 from dpsu.report.numbers import counted
 
@@ -151,15 +152,19 @@ class Release(ABC):
         tokenizer = (data or {}).get("tokenizer")
         return "whitespace" if tokenizer is None else tokenizer["name"]
 
-    def save(self, path: str | Path, *, excel: bool = False) -> None:
+    def save(self, path: str | Path, *, excel: bool = False, style: Style | None = None) -> None:
         """Write the items as Parquet, CSV, JSON lines, Excel or plain text, by the ending of `path`.
 
-        With `excel`, a .csv file is in UTF-16 with tabs, which Excel opens in every country.
+        With `excel`, a .csv file is in UTF-16 with tabs, which Excel opens in every country. With `style`, the words are
+        written as a vocabulary for other programs: "hugging-face" (tokenizer.json), "spacy" (.jsonl) or "fasttext" (.txt).
 
         The file is either written completely or not at all. Its digest is added to the statement, so that `dpsu verify
         --released` can check whether a file is the released one. A ledger records the file name.
         """
-        write_frame(self._frame, path, excel=excel, numbers=self._beside)
+        if style is not None:
+            write_vocabulary(self.items, self.counts, path, style, self.to_tokenizer)
+        else:
+            write_frame(self._frame, path, excel=excel, numbers=self._beside)
         if self.statement is None or str(path) == "-":
             return
         self.statement = self.statement.about(path)

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -38,6 +39,9 @@ NOT_COVERED = (
 SEEDED = "the randomness was seeded for a test, so nothing is promised"
 
 UNIT_OF_SERIES = "one user, added or removed, in all periods together"
+
+OF_PERIOD = re.compile(r"one user in period (.+), added or removed")
+"""The unit of a promise about one period alone."""
 
 NOT_ACROSS_PERIODS = "the same user in other periods: every period has a promise of its own"
 
@@ -164,16 +168,22 @@ def claims(
     lists: Mapping[str, Any],
     policies: Mapping[str, Any] | None = None,
     typical_items: float | None = None,
+    period: str | None = None,
 ) -> tuple[str, ...]:
     """What the caller must guarantee: the promise holds only if all of it is true.
 
-    `policies` are the custom policies by name, each with its `norm` and `symmetric`; `typical_items` is the hint of `auto`.
+    `policies` are the custom policies by name, each with its `norm` and `symmetric`; `typical_items` is the hint of `auto`;
+    `period` is the one that the promise is about. Without a user's data in a period, data of other periods in the same file
+    would remain: the user would be changed, not removed.
     """
     stated = [_user_claim(data)]
+    if period is not None:
+        stated.append(f"all of the data is from period {period}")
     tokenizer = data.get("tokenizer")
     if tokenizer is not None and tokenizer["kind"] == "function":
         stated.append(
-            f"the tokenizer {tokenizer['name']!r} looks at one text at a time and remembers nothing between texts"
+            f"the tokenizer {tokenizer['name']!r} depends on the given text alone: "
+            "it remembers no other text and was not trained on this data"
         )
     stated += [
         f"the list {name} was not made from this data"

@@ -5,6 +5,7 @@ settled one by one with further random words and arbitrary precision. docs/noise
 """
 
 import math
+import threading
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
@@ -174,11 +175,21 @@ SETTLED = Fraction(1, 256)
 GUARD = 64
 
 
+_thread = threading.local()
+
+
+def _own_context() -> Any:
+    """The mpmath context of this thread: the precision of the global one is shared by all threads."""
+    if not hasattr(_thread, "context"):
+        import mpmath
+
+        _thread.context = mpmath.MPContext()
+    return _thread.context
+
+
 def _settle_cell(uniform: _Uniform, centre: Fraction, spread: Fraction) -> int:
     """floor(centre + spread * z + 1/2) for the normal z that belongs to the uniform."""
-    import mpmath
-
-    context = mpmath.MPContext()  # an own one: the precision of the global one is shared by all threads
+    context = _own_context()
 
     def reaches(cell: int) -> bool:
         x = (cell - Fraction(1, 2) - centre) / spread
@@ -204,9 +215,7 @@ def _settle_cell(uniform: _Uniform, centre: Fraction, spread: Fraction) -> int:
 
 def _settle_geometric(uniform: _Uniform, epsilon: Fraction) -> int:
     """floor(-ln(u) / epsilon) for the uniform u: at least m with probability e^(-epsilon m)."""
-    import mpmath
-
-    context = mpmath.MPContext()
+    context = _own_context()
 
     def reaches(number: int) -> bool:
         x = epsilon * number

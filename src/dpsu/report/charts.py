@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from dpsu.errors import DpsuError, InvalidArgument
-from dpsu.outcome.ledger import Ledger, by_period, total_epsilon
+from dpsu.outcome.ledger import Ledger
+from dpsu.outcome.spending import by_period, total_epsilon
 from dpsu.outcome.write import replacing, require_folder
 from dpsu.report.numbers import counted
 

@@ -57,7 +57,8 @@ def _sentence(statement: Statement, plan: Plan, sizes: Sequence[int]) -> str:
     by_then = "by the end of this period " if in_series else ""
     candidates = statement.parameters.get("candidates")
     discovered = not isinstance(candidates, Mapping) or candidates["discover"]
-    item = f"An item {'outside' if discovered else 'of'} the public list" if candidates else "An item"
+    outside = candidates or (statement.lists or {}).get("public_items")
+    item = f"An item {'outside' if discovered else 'of'} the public list" if outside else "An item"
     told = (
         f"{item} is released {by_then}with probability 1/2 if about <strong>{_needed(plan, sizes[0])}</strong> {held} and "
         "no other item"
@@ -70,7 +71,7 @@ def _sentence(statement: Statement, plan: Plan, sizes: Sequence[int]) -> str:
             f"An item of the list needs about {_needed(plan, sizes[0], listed=True)} who have no other item. "
         )
     if discovered:
-        told += "An item that only one person has is released only with a very small probability, which is part of delta."
+        told += f"{item} that only one person has is released only with a very small probability, which is part of delta."
     return told
 
 

@@ -60,6 +60,14 @@ def item_in_words(data: Mapping[str, Any]) -> str:
     return f"{what}{of} (tokenizer: the {tokenizer['kind']} {tokenizer['name']!r})"
 
 
+def choice_in_words(statement: Statement) -> str:
+    """What `auto` chose, or nothing."""
+    chosen = statement.parameters.get("chosen")
+    if not isinstance(chosen, Mapping):
+        return ""
+    return f"chose {chosen['algorithm']} with max_items {chosen['max_items']}"
+
+
 def in_words(value: Any) -> str:
     """Plain data in one line."""
     if isinstance(value, float):

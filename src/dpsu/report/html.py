@@ -12,14 +12,14 @@ from importlib.resources import files
 from pathlib import Path
 from string import Template
 
-from dpsu.outcome.statement import Statement
+from dpsu.outcome.statement import OF_PERIOD, Statement
 from dpsu.outcome.write import write_text
 from dpsu.privacy.loss import chance_above
 from dpsu.report.curve import curve_section
 from dpsu.report.facts import facts, item_in_words, parameters_in_words, user_in_words
 from dpsu.report.measures import half, limits_for_people, measured_of, measures_table
 from dpsu.report.numbers import counted
-from dpsu.report.tables import bullets, fact_rows, numbers_table, one_in, share
+from dpsu.report.tables import ROUNDING, at_most, bullets, fact_rows, numbers_table, one_in
 
 HEADLINE = "What this list can and cannot reveal about a person"
 SHOWN_ON_TOP = ("one user is", "an item is", "false items", "date")
@@ -28,6 +28,8 @@ PASSED_BY_A_LITTLE = (
     "by more. "
 )
 EACH = {"levels": " for each length of phrases", "series": " in a period"}
+OF_WHAT = {"series": "the files of all periods together"}
+"""What the promise speaks of, if not of one file."""
 PRIORS = (0.01, 0.1, 0.5)
 TIMES = (1.0, 1.1, 2.0, 10.0)
 """Multiples of e^epsilon for which the page bounds the probability of a larger change of odds."""
@@ -71,29 +73,50 @@ def _person(statement: Statement) -> str:
 
 def _released(statement: Statement, released: int | None) -> str:
     number = "" if released is None else f"{released:,} "
-    told = [f"The file contains {number}item{'' if released == 1 else 's'} that many people share."]
+    listed = _listed(statement)
+    shared = "" if listed else " that many people share"
+    told = [f"The file contains {number}item{'' if released == 1 else 's'}{shared}."]
     if statement.data:
         told.append(f"An item is {escape(item_in_words(statement.data))}.")
-    told += _numbers(statement)
-    candidates = statement.parameters.get("candidates")
-    if isinstance(candidates, Mapping):
-        told.append(
-            f"Items of a public list of {candidates['count']:,} are marked. On average at most "
-            f"{share(candidates['false_share'])} of the marked items are ones that nobody has."
-        )
-    if statement.kind == "levels" and "false_share" in statement.parameters:
-        told.append(
-            f"On average at most {share(statement.parameters['false_share'])} of the phrases of several words are ones that "
-            "nobody wrote."
-        )
+    told += [*_numbers(statement), *listed]
     if statement.kind == "series" and {"period", "periods"} <= statement.parameters.keys():
         told.append(
             f"They are the new items of period {statement.parameters['period']} of {statement.parameters['periods']}; the "
             "promise covers all periods together."
         )
-    told.append("Items that only a few people have are left out.")
+    told.append(_left_out(statement, bool(listed)))
     date = f' Released on <span class="date">{escape(statement.date)}</span>.' if statement.date else ""
     return f"<p>{' '.join(told)}{date}</p>"
+
+
+def _listed(statement: Statement) -> list[str]:
+    """Why items may be in the file that few people have, or none: public lists, and phrases that were guessed."""
+    told, parameters = [], statement.parameters
+    candidates = parameters.get("candidates")
+    if isinstance(candidates, Mapping):
+        told.append(
+            f"Items of a public list of {candidates['count']:,} are marked. On average at most "
+            f"{at_most(candidates['false_share'])} of the marked items are ones that nobody has."
+        )
+    if statement.kind == "levels" and "false_share" in parameters:
+        told.append(
+            f"On average at most {at_most(parameters['false_share'])} of the phrases of several words are ones that nobody "
+            "wrote."
+        )
+    if "public_items" in (statement.lists or {}):
+        told.append("The items of a public list are always in the file, also those that nobody has.")
+    return told
+
+
+def _left_out(statement: Statement, listed: bool) -> str:
+    """Which items are not in the file."""
+    candidates = statement.parameters.get("candidates")
+    if isinstance(candidates, Mapping) and not candidates["discover"]:
+        told = "Items outside the public lists are left out."
+    else:
+        told = f"{'Other items' if listed else 'Items'} that only a few people have are left out."
+    excluded = " So are the items of a list of exclusions." if "exclude" in (statement.lists or {}) else ""
+    return told + excluded
 
 
 def _numbers(statement: Statement) -> list[str]:
@@ -116,13 +139,19 @@ def _promise(statement: Statement) -> str:
     if statement.void:
         return f'<p class="void"><strong>Nothing is promised:</strong> {escape(statement.void)}.</p>'
     return (
-        "<p>Whatever somebody concludes from the file, the probability of that conclusion is at most "
-        f"<strong>{_factor(statement.epsilon)} times</strong> as large with a person's data as without it, plus "
-        f"{one_in(statement.delta)}, and the same with the two exchanged. "
-        "This holds for every person, whatever else the reader of the file knows.</p>"
+        f"<p>Whatever somebody concludes from {OF_WHAT.get(statement.kind, 'the file')}, the probability of that conclusion "
+        f"is at most <strong>{_factor(statement.epsilon)} times</strong> as large with a person's "
+        f"data{_of_period(statement)} as without it, plus {one_in(statement.delta)}, and the same with the two exchanged. "
+        "This holds for every person, whatever else the reader knows.</p>"
         f'<p class="soft">In technical terms: the output is ({statement.epsilon:g}, {statement.delta:g})-differentially '
         f"private. At most {counted(statement.max_items)} of one person count{EACH.get(statement.kind, '')}.</p>"
     )
+
+
+def _of_period(statement: Statement) -> str:
+    """The period whose data is protected, if the promise is about one period alone."""
+    found = OF_PERIOD.fullmatch(statement.unit)
+    return f" of period {escape(found[1])}" if found else ""
 
 
 def _counts(statement: Statement) -> str:
@@ -153,9 +182,12 @@ def _grounds(statement: Statement) -> str:
 
 
 def _strength(statement: Statement) -> str:
+    if statement.void:
+        return "<p>Nothing is promised, so nothing limits what the file can reveal.</p>"
     epsilon, delta = statement.epsilon, statement.delta
     suspicions = [
-        (f"{100 * prior:g} %", share(1 / (1 + (1 - prior) / prior * math.exp(-epsilon)))) for prior in PRIORS
+        (f"{100 * prior:g} %", at_most(1 / (1 + (1 - prior) / prior * math.exp(-epsilon))))
+        for prior in PRIORS
     ]
     if epsilon <= 1:
         verdict = "Values of epsilon up to 1 are commonly called strong."
@@ -222,5 +254,8 @@ def _verify(statement: Statement) -> str:
 
 
 def _factor(epsilon: float, times: float = 1.0) -> str:
+    """A factor that the odds do not pass, rounded up to three digits."""
     value = times * math.exp(min(epsilon, 700))
+    unit = 10.0 ** (math.floor(math.log10(value)) - 2)
+    value = math.ceil(value / unit * (1 - ROUNDING)) * unit
     return f"{value:.3g}" if value < 1000 else f"{value:.2e}"

@@ -8,9 +8,10 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from dpsu.outcome.columns import HALF, HOLDERS, half_name
-from dpsu.outcome.ledger import Ledger, by_period
+from dpsu.outcome.ledger import Ledger
+from dpsu.outcome.spending import by_period
 from dpsu.outcome.statement import Statement
-from dpsu.report.facts import facts
+from dpsu.report.facts import choice_in_words, facts
 from dpsu.report.measures import expected_in_words, measured_of, measures_in_words, others_in_words
 from dpsu.report.numbers import counted, number, percent
 
@@ -31,9 +32,10 @@ STYLE = f"""<style>
 .dpsu p {{ margin: .3em 0; }}
 .dpsu .promise {{ border-left: 4px solid {GREEN}; padding-left: .7em; }}
 .dpsu .void {{ border-left-color: {RED}; }}
+.dpsu .wide {{ overflow-x: auto; }}
 .dpsu table {{ border-collapse: collapse; margin: .4em 0; font-variant-numeric: tabular-nums; }}
 .dpsu th, .dpsu td {{ text-align: left; padding: .15em .9em .15em 0; border-bottom: 1px solid #8884; vertical-align: middle;
-  background: none; white-space: normal; overflow-wrap: anywhere; }}
+  background: none; white-space: normal; overflow-wrap: break-word; }}
 .dpsu th:not(.n), .dpsu td:not(.n) {{ text-align: left !important; }}
 .dpsu .n {{ text-align: right !important; }}
 .dpsu .n {{ white-space: nowrap; }}
@@ -63,9 +65,11 @@ def promise_line(statement: Statement | None, warning: str | None = None) -> str
         return f'<p class="promise void">Nothing is promised: {escape(str(warning))}</p>'
     if statement.void:
         return f'<p class="promise void">Nothing is promised: {escape(statement.void)}.</p>'
+    chosen = choice_in_words(statement)
     return (
         f'<p class="promise">({statement.epsilon:g}, {statement.delta:g})-differentially private for '
-        f"{escape(statement.unit)}; {escape(statement.algorithm)}, max_items {statement.max_items}</p>"
+        f"{escape(statement.unit)}; {escape(statement.algorithm)}, max_items {statement.max_items}"
+        f"{escape(f', {chosen}') if chosen else ''}</p>"
     )
 
 
@@ -105,7 +109,7 @@ def verification_html(found: "Verification") -> str:
 
 def plan_html(plan: "Plan") -> str:
     """What to expect, and the chart of the chance of release."""
-    request = plan.mechanism.request
+    request = plan.request
     terms = (
         f"{plan.algorithm}, epsilon {request.epsilon:g}, delta {request.delta:g}, max_items {plan.max_items}"
     )
@@ -130,7 +134,7 @@ def plan_html(plan: "Plan") -> str:
     numbers = ", ".join(
         f"{name} {number(value)}"
         for name, value in plan.parameters.items()
-        if not isinstance(value, list | dict)
+        if isinstance(value, str | int | float)
     )
     told = escape(expected_in_words(plan))
     return _framed(*parts, f"<p>{told}</p>" if told else "", f'<p class="small">{escape(numbers)}</p>')
@@ -191,7 +195,8 @@ def _items(frame: Any) -> str:
         rows.append([*row, bar(entry[HOLDERS] / most, entry[HALF] / most)] if HOLDERS in half_of else row)
     if HOLDERS in half_of:
         head.append("holders, with the error of 95 %")
-    return _table(head, rows, numbers=range(len(names), len(names) + len(half_of)))
+    means = [place for place, name in enumerate(names) if frame.schema[name].is_float()]
+    return _table(head, rows, numbers=[*means, *range(len(names), len(names) + len(half_of))])
 
 
 def _short(value: Any) -> str:
@@ -211,7 +216,7 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence
         "<tr>" + "".join(cell("td", place, value) for place, value in enumerate(row)) + "</tr>"
         for row in rows
     )
-    return f"<table>{f'<thead><tr>{top}</tr></thead>' if head else ''}<tbody>{body}</tbody></table>"
+    return f'<div class="wide"><table>{f"<thead><tr>{top}</tr></thead>" if head else ""}<tbody>{body}</tbody></table></div>'
 
 
 def _folded(title: str, entries: Sequence[str]) -> str:

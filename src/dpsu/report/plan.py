@@ -63,9 +63,7 @@ def chance_chart(plan: "Plan", set_size: int) -> str:
     """The chance of release against the number of users who share an item, as bars."""
     low, high = plan.users_needed(0.02, set_size) or 1, plan.users_needed(0.98, set_size) or 1
     step = max(1, (high - low) // 12)
-    lines = [
-        f"chance that an item is released, by the number of users who hold it ({counted(set_size)} each)"
-    ]
+    lines = [f"chance of release, by the number of users who hold an item ({counted(set_size)} each)"]
     for users in range(max(1, low - step), high + step + 1, step):
         chance = plan.chance(users, set_size)
         lines.append(f"{users:>7,} users  {'█' * round(BAR * chance):<{BAR}} {percent(chance):>6}")
@@ -73,7 +71,7 @@ def chance_chart(plan: "Plan", set_size: int) -> str:
 
 
 def _headline(plan: "Plan") -> str:
-    request = plan.mechanism.request
+    request = plan.request
     terms = (
         f"{plan.algorithm}, epsilon {request.epsilon:g}, delta {request.delta:g}, max_items {plan.max_items}, "
         f"{request.calibration} calibration"
@@ -81,7 +79,7 @@ def _headline(plan: "Plan") -> str:
     numbers = ", ".join(
         f"{name} {number(value)}"
         for name, value in plan.parameters.items()
-        if not isinstance(value, list | dict)
+        if isinstance(value, str | int | float)
     )
     return "\n".join([*_wrapped(terms), *_wrapped(numbers), *_steps(plan)])
 

@@ -29,7 +29,7 @@ def plan_page(plan: "Plan") -> str:
 
 
 def _request(plan: "Plan") -> str:
-    request = plan.mechanism.request
+    request = plan.request
     return (
         f"{plan.algorithm}, epsilon {request.epsilon:g}, delta {request.delta:g}, max_items {plan.max_items}"
     )

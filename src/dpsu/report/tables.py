@@ -10,6 +10,9 @@ from dpsu.report.facts import in_words
 SLACK = 1e-6
 """Relative, so that a bound of one in 500,000.0 less a rounding error does not become one in 499,000."""
 
+ROUNDING = 1e-12
+"""Relative; what rounding up forgives the errors of floats."""
+
 
 def numbers_table(caption: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A table of numbers."""
@@ -38,6 +41,13 @@ def share(chance: float) -> str:
     if 0.9995 < chance < 1:
         return "over 99.9 %"
     return f"{100 * chance:.1f} %" if chance >= 0.001 or chance == 0 else "under 0.1 %"
+
+
+def at_most(chance: float) -> str:
+    """A bound on a probability or a share in percent, rounded up to a tenth of a percent."""
+    if 0.999 < chance < 1:
+        return "over 99.9 %"
+    return share(math.ceil(1000 * chance * (1 - ROUNDING)) / 1000 if chance >= 0.001 else chance)
 
 
 def one_in(chance: float) -> str:

@@ -8,9 +8,10 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from dpsu.outcome.ledger import Ledger, by_period
+from dpsu.outcome.ledger import Ledger
+from dpsu.outcome.spending import by_period
 from dpsu.outcome.statement import Statement
-from dpsu.report.facts import facts
+from dpsu.report.facts import choice_in_words, facts
 from dpsu.report.measures import measured_of, measures_in_words
 from dpsu.report.numbers import counted, number, percent
 
@@ -43,6 +44,9 @@ def statement_text(statement: Statement) -> str:
         f"Algorithm: {KINDS[statement.kind]}{statement.algorithm}, {statement.calibration} calibration, "
         f"max_items {statement.max_items}.",
     ]
+    chosen = choice_in_words(statement)
+    if chosen:
+        lines[-1] += f" It {chosen}."
     single = [
         f"{name} {number(value)}"
         for name, value in statement.parameters.items()

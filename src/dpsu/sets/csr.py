@@ -104,5 +104,5 @@ def _unpack(
             unpack_rows(packed, first, bits, so_far, ends, items, numbers, order)
     pairs, found = map(int, so_far)
     order[found:] = np.flatnonzero(numbers == UNSEEN)
-    kept = items[:pairs]
-    return np.maximum.accumulate(indptr), kept.copy() if kept.size < items.size else kept, order
+    items.resize(pairs, refcheck=False)  # gives back what repeats would have needed, without a copy
+    return np.maximum.accumulate(indptr), items, order

@@ -10,6 +10,9 @@ Pairs = NDArray[np.uint64]
 MOST_UNMERGED = 1 << 26
 """Pairs below which repeats are left in: sorting them out takes longer than it helps."""
 
+PIECE = 1 << 24
+"""Pairs of a part after merging: parts are freed one by one when they have been used."""
+
 
 class DistinctPairs:
     """Pairs, each a word of two numbers. Whenever they may have doubled, repeats are left out."""
@@ -34,14 +37,20 @@ class DistinctPairs:
             self.merge()
 
     def merge(self) -> None:
-        """Leave repeats out."""
-        merged = np.concatenate([np.zeros(0, np.uint64), *self._parts])
-        self._parts.clear()
+        """Leave repeats out; each pair is in memory about once meanwhile."""
+        merged, end = np.empty(self._size, np.uint64), self._size
+        while self._parts:
+            part = self._parts.pop()
+            merged[end - part.size : end] = part
+            end -= part.size
         merged.sort()
         merged.resize(drop_repeats(merged), refcheck=False)
-        self._parts.append(merged)
         self._size = merged.size
         self._most = max(MOST_UNMERGED, 2 * self._size)
+        while merged.size:
+            first = (merged.size - 1) // PIECE * PIECE
+            self._parts.append(merged[first:].copy())
+            merged.resize(first, refcheck=False)
 
     def taken(self) -> list[Pairs]:
         """All pairs, in parts; none are left here."""

@@ -1,6 +1,6 @@
 """Text as items: what a word is, which n-grams are items, and the words of texts."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple
@@ -14,6 +14,7 @@ from dpsu.kernels.ngrams import join_words
 from dpsu.kernels.words import rows_with, split_letters, split_rows
 from dpsu.sets.keys import bytes_of
 from dpsu.sources.columns import ColumnNames
+from dpsu.sources.foreign import understood
 from dpsu.sources.icu import icu_words, require_icu
 from dpsu.sources.tokenize import Bytes, Offsets, WordRule, unsettled, word_rule
 
@@ -25,6 +26,7 @@ Spelling = tuple[Offsets, Bytes, int]
 """The start of each word, the bytes of all words, and the number of spaces between the words of an n-gram."""
 
 MOST_WORDS = 16
+CALLED_TWICE = 50
 SLICE_ROWS = 1 << 15
 NO_ROWS = np.zeros(0, np.int64)
 
@@ -82,14 +84,16 @@ def _sizes(ngrams: int | Sequence[int]) -> tuple[int, ...]:
 
 
 def _checked(tokenizer: Tokenizer) -> Tokenizer:
+    tokenizer = understood(tokenizer)
     if callable(tokenizer) or tokenizer in RULES:
         if tokenizer == "icu":
             require_icu()
         return tokenizer
     if not isinstance(tokenizer, str) or tokenizer.isalpha():
         raise InvalidArgument(
-            f"there is no tokenizer {tokenizer!r}; give {' or '.join(map(repr, RULES))}, a regular expression or a "
-            f"function from a text to its words.{did_you_mean(str(tokenizer), RULES)}"
+            f"there is no tokenizer {tokenizer!r}; give {' or '.join(map(repr, RULES))}, a regular expression, a "
+            f"function from a text to its words, or a tokenizer of Hugging Face or scikit-learn."
+            f"{did_you_mean(str(tokenizer), RULES)}"
         )
     try:
         pl.Series([""]).str.extract_all(tokenizer)
@@ -121,7 +125,7 @@ def tokenise(text: pl.Series, tokenizer: Tokenizer) -> Tokens:
     if tokenizer == "icu":
         text = pl.Series(["\n".join(icu_words(row)) for row in text.to_list()], dtype=pl.String)
     elif callable(tokenizer):
-        text = pl.Series([_called(tokenizer, row) for row in text.to_list()], dtype=pl.String)
+        text = pl.Series(_each_called(tokenizer, text.to_list()), dtype=pl.String)
     elif tokenizer not in RULES:
         text = text.str.normalize("NFC").str.extract_all(tokenizer).list.join("\n")
     found = _by_rule(text, word_rule("words" if tokenizer in ("words", "chars") else "whitespace"))
@@ -129,6 +133,19 @@ def tokenise(text: pl.Series, tokenizer: Tokenizer) -> Tokens:
         return found
     letters, rows = split_letters(found.starts, found.data, word_rule("words").classes)
     return Tokens(found.data, letters, rows, found.rows)
+
+
+def _each_called(tokenizer: Callable[[str], Iterable[str]], texts: list[str]) -> list[str]:
+    """The words of each text, one per line; a few texts are given a second time, in another order, to find some functions
+    that are random or remember."""
+    found = [_called(tokenizer, text) for text in texts]
+    for text, words in zip(reversed(texts[:CALLED_TWICE]), reversed(found[:CALLED_TWICE]), strict=True):
+        if _called(tokenizer, text) != words:
+            raise SourceError(
+                f"the tokenizer {function_name(tokenizer)!r} gave other words for the same text: it is random, or remembers "
+                "earlier texts. Then one user's text could change the items of another, and the promise would be void"
+            )
+    return found
 
 
 def _called(tokenizer: Callable[[str], Iterable[str]], text: str) -> str:
@@ -140,7 +157,8 @@ def _called(tokenizer: Callable[[str], Iterable[str]], text: str) -> str:
     name = function_name(tokenizer)
     try:
         returned: Any = tokenizer(text)
-        words = [*returned] if isinstance(returned, Iterable) and not isinstance(returned, str) else None
+        listed = isinstance(returned, Iterable) and not isinstance(returned, str | Mapping)
+        words = [*returned] if listed else None
     except MemoryError:
         raise
     except Exception as error:

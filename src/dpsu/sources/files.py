@@ -67,8 +67,9 @@ def scan_paths(
             f"there is no format {format!r}; known are {', '.join(FORMATS)}.{did_you_mean(format, FORMATS)}"
         )
 
-    def is_data(file: Path) -> bool:
+    def is_data(name: str) -> bool:
         """Files that start with a dot or underscore are metadata, not data."""
+        file = Path(name)
         hidden = any(part.startswith((".", "_")) for part in file.parts)
         return not hidden and (format is not None or _ending(file) in FORMATS)
 
@@ -196,9 +197,9 @@ def _scan(source: Path | io.BytesIO, format: str, keys: Sequence[str]) -> pl.Laz
 
 
 def _scan_separated(source: Path | io.BytesIO, columns: list[str], separators: str) -> pl.LazyFrame:
-    """The file with the first of these separators with which its header line has the columns."""
+    """The file with the separator with which its header line has most of the columns; the first of several."""
     frames = [pl.scan_csv(source, glob=False, separator=each, infer_schema=False) for each in separators]
-    return next((each for each in frames if {*columns} <= {*each.collect_schema().names()}), frames[0])
+    return max(frames, key=lambda frame: len({*columns} & {*frame.collect_schema().names()}))
 
 
 def _in_utf8(source: Path | io.BytesIO, encoding: str | None) -> Path | io.BytesIO:

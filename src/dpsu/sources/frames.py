@@ -47,7 +47,8 @@ def scan_frame(frame: Any, columns: list[str], label: str) -> pl.LazyFrame:
 def _require_no_index(frame: Any, columns: list[str], names: list[str]) -> None:
     """The index of a pandas frame is not among its columns: say what to do."""
     for column in columns:
-        if column in frame.index.names and column not in names:
+        unnamed = column == "index" and frame.index.names == [None]
+        if (unnamed or column in frame.index.names) and column not in names:
             raise InvalidArgument(
                 f"{column!r} is the index of the frame, not a column: pass frame.reset_index()"
             )

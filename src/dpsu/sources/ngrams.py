@@ -251,7 +251,8 @@ def sets_of(
 
 
 def _codes_of(pairs: NDArray[np.uint64]) -> tuple[Codes, Codes]:
-    return (pairs >> np.uint64(32)).astype(np.uint32), (pairs & LOW_32).astype(np.uint32)
+    halves = pairs.view(np.uint32).reshape(-1, 2)  # the lower half first
+    return halves[:, 1].copy(), halves[:, 0].copy()
 
 
 def _digests(part: Ngrams, texts: Texts, spelling: Spelling) -> Digests:

@@ -1,35 +1,50 @@
 """The files of paths: each file once, even if several paths, globs, folders and links refer to it."""
 
 import glob
-from collections.abc import Callable, Iterable, Iterator
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 
 from dpsu.errors import SourceError
 
+ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+
 
 @dataclass(frozen=True)
 class Found:
-    """A file and its `label` in errors.
+    """A file by its name, and the name that errors show, if it is another.
 
     `keys` are the `key=value` parts of its path below the given folder.
     """
 
-    path: Path
-    label: str
+    name: str
+    shown: str | None = None
     keys: tuple[str, ...] = ()
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return Path(self.name)
+
+    @property
+    def label(self) -> str:
+        """The file in errors."""
+        return self.shown or _discreet(self.path)
 
     @property
     def identity(self) -> tuple[object, ...]:
         """Equal for all names of one file. The keys are part of it, because they become columns."""
-        status = self.path.stat()
+        status = os.stat(self.name)  # noqa: PTH116 (a Path for each of many files takes time)
         # Some file systems have no file numbers.
         file = (status.st_dev, status.st_ino) if status.st_ino else (self.path.resolve(),)
         return (*file, self.keys)
 
 
 def find_files(
-    paths: Iterable[str | Path], wanted: Callable[[Path], bool], none_in_folder: str
+    paths: Sequence[str | Path], wanted: Callable[[str], bool], none_in_folder: str
 ) -> list[Found]:
     """The files in `paths`: files, globs, and folders, whose `wanted` files at any depth count.
 
@@ -37,13 +52,19 @@ def find_files(
     is missing.
     """
     files: dict[tuple[object, ...], Found] = {}
+    if any(ADDRESS.match(str(path)) for path in paths):
+        # Not quoted: an address may have a password.
+        raise SourceError(
+            "addresses such as https:// and s3:// are not read, and of databases only postgresql:// and sqlite://, "
+            "alone and with a query: give files of this machine"
+        )
     for path in dict.fromkeys(map(str, paths)):
         for found in _find(path, wanted, none_in_folder):
             files.setdefault(found.identity, found)
     return [*files.values()]
 
 
-def _find(path: str, wanted: Callable[[Path], bool], none_in_folder: str) -> Iterator[Found]:
+def _find(path: str, wanted: Callable[[str], bool], none_in_folder: str) -> Iterator[Found]:
     root = Path(path).expanduser()
     if root.exists() or not glob.has_magic(path):
         yield from _behind(root, path, wanted, none_in_folder)
@@ -56,19 +77,32 @@ def _find(path: str, wanted: Callable[[Path], bool], none_in_folder: str) -> Ite
         yield from _behind(match, _discreet(match), wanted, none_in_folder)
 
 
-def _behind(root: Path, label: str, wanted: Callable[[Path], bool], none_in_folder: str) -> Iterator[Found]:
+def _behind(root: Path, label: str, wanted: Callable[[str], bool], none_in_folder: str) -> Iterator[Found]:
     """The file itself, or the wanted files of a folder."""
     if root.is_file():
-        yield Found(root, label)
+        yield Found(str(root), label)
         return
     if not root.is_dir():
         raise SourceError(f"there is no file {label!r}")
-    files = [file for file in sorted(root.rglob("*")) if file.is_file() and wanted(file.relative_to(root))]
-    if not files:
+    found = False
+    for file in _below(f"{root}{os.sep}", "", wanted, ()):
+        found = True
+        yield file
+    if not found:
         raise SourceError(f"the folder {label!r} holds no {none_in_folder}")
-    for file in files:
-        keys = tuple(part for part in file.relative_to(root).parts[:-1] if "=" in part)
-        yield Found(file, _discreet(file), keys)
+
+
+def _below(root: str, within: str, wanted: Callable[[str], bool], keys: tuple[str, ...]) -> Iterator[Found]:
+    """The wanted files in the folder `within` the root, at any depth, sorted; names stay strings: there may be many."""
+    with os.scandir(root + within) as opened:
+        entries = sorted(opened, key=attrgetter("name"))
+    for entry in entries:
+        name = within + entry.name
+        if entry.is_dir(follow_symlinks=False):
+            own = (entry.name,) if "=" in entry.name else ()
+            yield from _below(root, name + os.sep, wanted, keys + own)
+        elif wanted(name) and entry.is_file():
+            yield Found(root + name, keys=keys)
 
 
 def _discreet(path: Path) -> str:

@@ -37,10 +37,11 @@ def read_text(
     for found in texts.read(partial(slice_ngrams, sizes=rule.sizes)):
         reader.add(found)
     digests, notes = texts.users.digests(), texts.notes()
-    del texts  # the table of users is large
+    del texts  # the table of users is large, and so are their digests
     order = digest_order(digests)
-    known = Texts(reader.vocabulary, digests.take(order, axis=0), stream.digest_key, notes)
-    return sets_of([*reader.pairs.values()], reader.parts(), known, places(order), rule.name)
+    digests, user_places = digests.take(order, axis=0), places(order)
+    known = Texts(reader.vocabulary, digests, stream.digest_key, notes)
+    return sets_of([*reader.pairs.values()], reader.parts(), known, user_places, rule.name)
 
 
 @discreet

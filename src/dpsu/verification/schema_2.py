@@ -44,7 +44,7 @@ MOST_LISTED = 2**63
 
 UNIT = "one user, added or removed"
 UNIT_OF_SERIES = "one user, added or removed, in all periods together"
-UNIT_OF_PERIOD = re.compile(r"one user in period [0-9A-Za-z][0-9A-Za-z ._:/+-]{0,63}, added or removed")
+UNIT_OF_PERIOD = re.compile(r"one user in period ([0-9A-Za-z][0-9A-Za-z ._:/+-]{0,63}), added or removed")
 
 NOT_COVERED = (
     "replacing one user by another: that is two changes, a removal and an addition",
@@ -61,9 +61,15 @@ def varied(fields: Fields) -> tuple[str, tuple[str, ...]]:
     unit = fields["unit"]
     if fields["kind"] == "series":
         return UNIT_OF_SERIES, NOT_COVERED
-    if isinstance(unit, str) and UNIT_OF_PERIOD.fullmatch(unit):
+    if period_of(unit) is not None:
         return unit, (*NOT_COVERED, ACROSS_PERIODS)
     return UNIT, NOT_COVERED
+
+
+def period_of(unit: Any) -> str | None:
+    """The period that the promise is about alone, if there is one."""
+    found = UNIT_OF_PERIOD.fullmatch(unit) if isinstance(unit, str) else None
+    return found[1] if found else None
 
 
 def form(fields: Fields) -> list[Check]:
@@ -85,7 +91,8 @@ def read(fields: Fields) -> tuple[Fields, list[str]]:
     sizes = fields["data"].get("ngrams")
     promise = {name: fields[name] for name in PROMISE} | {"ngrams": sizes}
     hint = _hint(promise) if promise["algorithm"] == "auto" else []
-    return promise, [*claims(fields["data"], fields["lists"], own_policies(promise)), *hint]
+    period = period_of(fields["unit"])
+    return promise, [*claims(fields["data"], fields["lists"], own_policies(promise), period), *hint]
 
 
 def _hint(promise: Fields) -> list[str]:
@@ -104,13 +111,18 @@ def own_policies(promise: Fields) -> list[tuple[str, int, bool]]:
     return sorted({(each["policy"], each["norm"], each["symmetric"]) for each in stated})
 
 
-def claims(data: Fields, lists: Fields, policies: list[tuple[str, int, bool]]) -> list[str]:
+def claims(
+    data: Fields, lists: Fields, policies: list[tuple[str, int, bool]], period: str | None
+) -> list[str]:
     """All that the caller must guarantee, in the words and the order of schema 2."""
     stated = [_of_users(data)]
+    if period is not None:
+        stated.append(f"all of the data is from period {period}")
     tokenizer = data.get("tokenizer")
     if tokenizer is not None and tokenizer["kind"] == "function":
         stated.append(
-            f"the tokenizer {tokenizer['name']!r} looks at one text at a time and remembers nothing between texts"
+            f"the tokenizer {tokenizer['name']!r} depends on the given text alone: "
+            "it remembers no other text and was not trained on this data"
         )
     stated += [f"the list {name} was not made from this data" for name in LISTS if name in lists]
     stated += [

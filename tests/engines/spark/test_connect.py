@@ -22,12 +22,12 @@ from dpsu.testing import seeded
 from pyspark.sql import SparkSession
 spark = (
     SparkSession.builder.remote("local[2]").config("spark.ui.enabled", "false").config("spark.driver.memory", "1g")
-    .config("spark.sql.shuffle.partitions", "2").getOrCreate()
+    .config("spark.sql.shuffle.partitions", "2").config("spark.dpsu.peers", "2").getOrCreate()
 )
 frame = spark.read.parquet(sys.argv[1])
 assert type(frame).__module__.startswith("pyspark.sql.connect")
 columns = {"user": "user", "item": "item"}
-for mode in ("task", "exchange"):
+for mode in ("task", "barrier", "exchange"):
     for algorithm in (dpsu.FocusedGaussian(rounds=3), dpsu.PolicyGaussian(parts=4)):
         with seeded(5):
             release = dpsu.release(
@@ -60,6 +60,6 @@ def test_connect_releases_what_this_machine_does(tmp_path: Path) -> None:
                 frame, user="user", item="item", epsilon=3.0, delta=1e-5, max_items=8, **options
             )
         name = local.statement.algorithm if local.statement else ""
-        for mode in ("task", "exchange"):
+        for mode in ("task", "barrier", "exchange"):
             assert pl.read_parquet(tmp_path / f"out-{mode}{name}.parquet")["item"].to_list() == local.items
         assert len(local) > 10

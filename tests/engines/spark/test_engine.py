@@ -21,6 +21,8 @@ import dpsu
 from dpsu.algorithms.request import Request
 from dpsu.engines.choose import engine_for
 from dpsu.engines.spark.jobs import MODES
+from dpsu.engines.spark.keeping import SCRATCH
+from dpsu.engines.spark.letters import even_places
 from dpsu.engines.spark.session import drop_checkpoint
 from dpsu.errors import ColumnNotFound, SourceError
 from dpsu.randomness.stream import open_stream
@@ -76,8 +78,17 @@ def both(frame: pl.DataFrame, mode: str | None = None, **options: Any) -> tuple[
         return local, dpsu.release(on_spark(frame), epsilon=3.0, delta=1e-5, spark_mode=mode, **options)
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("algorithm", ALGORITHMS, ids=lambda algorithm: algorithm.name)
+IN_TASKS = (dpsu.FocusedGaussian(rounds=4), dpsu.PolicyLaplace(parts=3))
+"""What tasks run is the local engine, or peers (tests/engines/test_peers.py), with every algorithm."""
+
+RUNS = [
+    *[("exchange", algorithm) for algorithm in ALGORITHMS],
+    *[("task", algorithm) for algorithm in IN_TASKS],
+    *[("barrier", algorithm) for algorithm in (*IN_TASKS, dpsu.Auto(parts=2), dpsu.Mad2r())],
+]
+
+
+@pytest.mark.parametrize(("mode", "algorithm"), RUNS, ids=lambda run: getattr(run, "name", run))
 def test_spark_releases_what_this_machine_does(algorithm: str, mode: str) -> None:
     local, spark = both(words(), mode, user="user", item="item", max_items=8, algorithm=algorithm)
     assert spark.items == local.items
@@ -94,7 +105,7 @@ def corpus_of(name: str) -> pl.DataFrame:
     return frame.with_columns(pl.col(pl.UInt32).cast(pl.Int64))
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", ["barrier", "exchange"])
 @pytest.mark.parametrize("name", ["reddit_like", "arxiv_titles_small"])
 def test_corpora_give_the_same_release(name: str, mode: str) -> None:
     frame = corpus_of(name)
@@ -106,8 +117,11 @@ def test_corpora_give_the_same_release(name: str, mode: str) -> None:
     assert len(local) > 50
 
 
-def test_a_release_stays_on_spark_until_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    local, spark = both(words(), "exchange", user="user", item="item", algorithm="weighted-gaussian")
+@pytest.mark.parametrize("mode", ["barrier", "exchange"])
+def test_a_release_stays_on_spark_until_asked(
+    mode: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    local, spark = both(words(), mode, user="user", item="item", algorithm="weighted-gaussian")
     monkeypatch.setattr(
         type(spark.to_spark()), "toArrow", lambda frame: pytest.fail("items left the cluster")
     )
@@ -117,15 +131,62 @@ def test_a_release_stays_on_spark_until_asked(tmp_path: Path, monkeypatch: pytes
     assert spark.to_spark().columns == ["item"]
 
 
-def test_tables_are_dropped_at_the_end() -> None:
+@pytest.mark.parametrize("mode", ["barrier", "exchange"])
+def test_tables_are_dropped_at_the_end(mode: str) -> None:
     source = on_spark(words())
     kept = session()._jsc.getPersistentRDDs
     before = set(kept())
-    columns = {"user": "user", "item": "item", "spark_mode": "exchange"}
+    columns = {"user": "user", "item": "item", "spark_mode": mode}
     release = dpsu.release(source, **columns, epsilon=3.0, delta=1e-5, algorithm="dp-sips")
     assert len(set(kept()) - before) == 1
-    drop_checkpoint(release.to_spark())
-    assert set(kept()) <= before
+    assert len(release) > 20
+    if mode == "exchange":
+        drop_checkpoint(release.to_spark())
+        assert set(kept()) <= before
+
+
+def test_scratch_tables_do_where_there_is_no_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a serverless platform; all of them are dropped, also after a failure."""
+    source = on_spark(words())
+    for name in ("persist", "cache", "checkpoint", "localCheckpoint"):
+        monkeypatch.setattr(type(source), name, lambda *_: pytest.fail("there is no cache"))
+    session().sql(f"CREATE DATABASE dpsu_scratch LOCATION '{tmp_path}'")
+    session().conf.set(SCRATCH, "dpsu_scratch")
+
+    def fail(engine: Any, items: Any) -> Any:
+        assert session().catalog.listTables("dpsu_scratch")
+        return engine.update(items, lambda columns: columns["no such column"])
+
+    try:
+        with seeded(5):
+            release = dpsu.release(
+                source, user="user", item="item", epsilon=3.0, delta=1e-5, algorithm="weighted-gaussian",
+                spark_mode="exchange",
+            )  # fmt: skip
+        assert release.items == weighted_here()
+        assert not session().catalog.listTables("dpsu_scratch")
+        with pytest.raises(SourceError):
+            weighted_on_spark(fail)
+        assert not session().catalog.listTables("dpsu_scratch")
+        assert not [left for left in tmp_path.rglob("*") if left.is_file()]
+    finally:
+        session().conf.unset(SCRATCH)
+        session().sql("DROP DATABASE dpsu_scratch CASCADE")
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_places_fill_all_partitions_evenly(sign: int) -> None:
+    from pyspark.sql.functions import spark_partition_id
+
+    on_spark(words(10))
+    for number, partitions in ((8, 8), (40, 8), (3, 8), (1, 1)):
+        places = even_places(number, partitions, sign)
+        assert places == sorted(places, key=abs)
+        frame = session().createDataFrame([(place,) for place in places], "place long")
+        spread = frame.repartition(partitions, "place").groupBy(spark_partition_id()).count().collect()
+        assert sorted(row["count"] for row in spread) == sorted(
+            len(places[first::partitions]) for first in range(min(number, partitions))
+        )
 
 
 def test_errors_quote_no_data_on_the_driver_either(tmp_path: Path) -> None:
@@ -198,7 +259,7 @@ def test_a_killed_worker_changes_nothing(tmp_path: Path) -> None:
 
 def test_evicted_tables_are_computed_again_to_the_same_bit() -> None:
     def evict(engine: Any, items: Any) -> Any:
-        for table in engine._persisted:
+        for table in engine._keeper._cached:
             table.unpersist(blocking=True)
         return items
 
@@ -261,6 +322,56 @@ def test_the_command_runs_on_spark(tmp_path: Path) -> None:
     assert len(pl.read_csv(tmp_path / "out.csv")) > 20
 
 
+LOSE_A_PEER = """
+import os, pathlib, signal, sys
+import dpsu
+from dpsu.algorithms.focused import FocusedGaussian, FocusedMechanism
+from dpsu.testing import seeded
+from pyspark.sql import SparkSession
+spark = (
+    SparkSession.builder.master("local-cluster[2,1,1024]").config("spark.ui.enabled", "false")
+    .config("spark.driver.memory", "1g").config("spark.sql.shuffle.partitions", "2").getOrCreate()
+)
+marker, driver = pathlib.Path(sys.argv[2]), os.getpid()
+
+class Killing(FocusedMechanism):
+    def rule(self, r):
+        if r == 10 and os.getpid() != driver and not marker.exists():
+            marker.touch()
+            stat = open(f"/proc/{os.getppid()}/stat").read()
+            os.kill(int(stat.rpartition(")")[2].split()[1]), signal.SIGKILL)
+        return super().rule(r)
+
+calibrate = FocusedGaussian.calibrate
+FocusedGaussian.calibrate = lambda own, request: Killing(**vars(calibrate(own, request)))
+with seeded(5):
+    release = dpsu.release(
+        spark.read.parquet(sys.argv[1]), user="user", item="item", epsilon=3.0, delta=1e-5,
+        algorithm="focused-gaussian", spark_mode="barrier",
+    )
+release.save(sys.argv[3])
+spark.stop()
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="finds the executor's process in /proc")
+def test_an_executor_lost_in_round_10_of_a_barrier_stage_changes_nothing(tmp_path: Path) -> None:
+    require_spark()
+    words().write_parquet(tmp_path / "words.parquet")
+    arguments = [str(tmp_path / name) for name in ("words.parquet", "killed", "out.parquet")]
+    subprocess.run(
+        [sys.executable, "-c", LOSE_A_PEER, *arguments],
+        capture_output=True,
+        check=True,
+        env={**os.environ, "PYSPARK_PYTHON": sys.executable},
+    )
+    with seeded(5):
+        columns = {"user": "user", "item": "item"}
+        local = dpsu.release(words(), **columns, epsilon=3.0, delta=1e-5, algorithm="focused-gaussian")
+    assert (tmp_path / "killed").exists()
+    assert pl.read_parquet(tmp_path / "out.parquet")["item"].to_list() == local.items
+
+
 LOSE_AN_EXECUTOR = """
 import os, signal, sys, time
 import dpsu
@@ -307,7 +418,7 @@ def test_a_lost_executor_without_a_checkpoint_directory_stops_the_release(tmp_pa
         check=True,
         env={**os.environ, "PYSPARK_PYTHON": sys.executable},
     )
-    assert run.stdout.startswith("Spark failed with ")
+    assert "setCheckpointDir" in run.stdout
 
 
 LOOK_INTO_THE_CHECKPOINTS = """

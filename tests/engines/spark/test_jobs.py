@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from leaks import SECRET, told
 from spark_sessions import require_spark, session
 
 import dpsu
 from dpsu.engines.spark.jobs import LIMIT
-from dpsu.errors import InvalidArgument, NullValues
+from dpsu.errors import InvalidArgument, NullValues, SourceError
 from dpsu.testing import seeded
 
 pytestmark = pytest.mark.filterwarnings(
@@ -63,11 +64,12 @@ def tuned(source: Any) -> dpsu.Release:
 
 
 FEATURES: dict[str, tuple[Callable[[], pl.DataFrame], Callable[..., dpsu.Release]]] = {
-    "counts": (baskets, lambda source: released(source, counts=True)),
-    "sums": (baskets, lambda source: released(source, sums={"spent": (0, 8)})),
-    "others": (baskets, lambda source: released(source, counts=True, others=True)),
-    "public items": (baskets, lambda source: released(source, public_items=["word1", "word2"])),
-    "exclude": (baskets, lambda source: released(source, exclude=["word1"])),
+    "sums": (baskets, lambda source, **how: released(source, sums={"spent": (0, 8)}, others=True, **how)),
+    "public items": (
+        baskets,
+        lambda source, **how: released(source, public_items=["word1", "none"], counts=True, **how),
+    ),
+    "exclude": (baskets, lambda source, **how: released(source, exclude=["word1"], **how)),
     "candidates": (
         baskets,
         lambda source: released(source, candidates=[f"word{n}" for n in range(50)], false_share=0.01),
@@ -94,6 +96,56 @@ def test_every_feature_gives_what_this_machine_does(feature: str) -> None:
     }
 
 
+@pytest.mark.parametrize("feature", ["sums", "public items", "exclude"])
+def test_a_barrier_stage_has_measures_and_lists(feature: str) -> None:
+    data, release = FEATURES[feature]
+    with seeded(5):
+        local = release(data(), spark_mode=None)
+    with seeded(5):
+        spark = release(on_spark(data()), spark_mode="barrier")
+    assert len(local) > 10
+    assert spark.to_polars().equals(local.to_polars())
+    assert spark.others == local.others
+
+
+def test_an_error_of_a_peer_is_told_and_quotes_no_data() -> None:
+    def raises(text: str) -> list[str]:
+        raise ValueError(text)
+
+    source = on_spark(texts().with_columns(text=pl.lit(SECRET)))
+    with pytest.raises(SourceError, match=r"tokenizer.*ValueError") as caught:
+        dpsu.release(source, user="user", text="text", tokenizer=raises, spark_mode="barrier", **PRIVACY)
+    assert SECRET not in told(caught.value)
+
+
+@pytest.mark.parametrize("rows", [0, 1])
+def test_peers_without_rows(rows: int) -> None:
+    """All rows belong to one user, or there are none."""
+    frame = pl.DataFrame({"user": [1] * 30, "item": [f"word{n}" for n in range(30)]}).head(30 * rows)
+    with pytest.warns(dpsu.EmptyRelease):
+        assert released(on_spark(frame), spark_mode="barrier").items == []
+
+
+def test_without_room_for_peers_the_exchange_is_taken_or_the_reason_is_told(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    source = on_spark(baskets().select("user", "item"))
+    settings = {"spark.dynamicAllocation.enabled": "true", LIMIT: "20000"}
+    for module in ("barrier", "session"):
+        monkeypatch.setattr(
+            f"dpsu.engines.spark.{module}.setting", lambda _, name, default: settings.get(name, default)
+        )
+    with pytest.raises(InvalidArgument, match="dynamicAllocation"):
+        released(source, spark_mode="barrier")
+    with caplog.at_level(logging.INFO, "dpsu.spark"):
+        released(source, algorithm="weighted-gaussian")
+    assert "dynamicAllocation" in caplog.text
+    assert "exchange" in caplog.text
+    settings[LIMIT] = "many"
+    with pytest.raises(InvalidArgument, match=LIMIT):
+        released(source)
+
+
 def test_only_released_items_come_to_the_driver(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the driver gets is searched for items of one user; a released item must be found."""
     alone = pl.DataFrame({"user": np.arange(500), "item": [f"secret{n}" for n in range(500)]})
@@ -116,7 +168,7 @@ def test_rows_decide_the_way_and_the_output_does_not_show_it(caplog: pytest.LogC
     source, releases = on_spark(baskets().select("user", "item")), []
     try:
         with caplog.at_level(logging.INFO, "dpsu.spark"):
-            for limit, way in (("1000000", "task"), ("100", "exchange")):
+            for limit, way in (("1000000", "task"), ("20000", "barrier"), ("100", "exchange")):
                 session().conf.set(LIMIT, limit)
                 caplog.clear()
                 with seeded(5):
@@ -126,19 +178,22 @@ def test_rows_decide_the_way_and_the_output_does_not_show_it(caplog: pytest.LogC
             released(source, counts=True)
     finally:
         session().conf.unset(LIMIT)
-    few, many = releases
-    assert few.items == many.items
-    assert few.statement == many.statement
-    assert few.to_spark().schema.names == many.to_spark().schema.names
-    assert few.to_spark().rdd.getNumPartitions() == many.to_spark().rdd.getNumPartitions()
+    few, *more = releases
+    for many in more:
+        assert few.items == many.items
+        assert few.statement == many.statement
+        assert few.to_spark().schema.names == many.to_spark().schema.names
+        assert few.to_spark().rdd.getNumPartitions() == many.to_spark().rdd.getNumPartitions()
 
 
 def test_a_way_that_cannot_be_taken_is_refused() -> None:
     source = on_spark(baskets().select("user", "item"))
     with pytest.raises(InvalidArgument, match="spark_mode"):
-        released(source, spark_mode="barrier")
+        released(source, spark_mode="driver")
     with pytest.raises(InvalidArgument, match="exchange"):
         released(source, spark_mode="exchange", counts=True)
+    with pytest.raises(InvalidArgument, match="task"):
+        released(source, spark_mode="barrier", candidates=["word1"], false_share=0.01)
     with pytest.raises(InvalidArgument, match="spark_mode"):
         released(baskets(), spark_mode="task")
 
@@ -184,3 +239,43 @@ def test_a_second_release_has_a_key_of_its_own_and_is_that_of_this_machine(
     assert not first.equals(second)
     assert on_cluster[0].equals(first)
     assert on_cluster[1].equals(second)
+
+
+def test_tables_folders_and_pandas_frames_are_sources(tmp_path: Path) -> None:
+    frame = baskets().select("user", "item")
+    with seeded(5):
+        wanted = released(frame).items
+    source = on_spark(frame)
+    source.createOrReplaceTempView("dpsu_baskets")
+    source.write.parquet(str(tmp_path / "folder" / "month=1"))
+    for given in ("dpsu_baskets", str(tmp_path / "folder"), tmp_path / "folder", source.pandas_api()):
+        with seeded(5):
+            assert released(given, engine="spark").items == wanted
+    for wrong, match in (("no_such.table", "table"), (pl.DataFrame(), "createDataFrame")):
+        with pytest.raises(InvalidArgument, match=match):
+            released(wrong, engine="spark")
+
+
+def test_one_release_can_be_found_and_cancelled(caplog: pytest.LogCaptureFixture) -> None:
+    source = on_spark(baskets().select("user", "item"))
+    tracker, groups = session().sparkContext.statusTracker(), []
+    for _ in range(2):
+        with caplog.at_level(logging.INFO, "dpsu.spark"):
+            released(source)
+        groups.append(caplog.text.split()[-1])
+        assert tracker.getJobIdsForGroup(groups[-1])
+    assert groups[0] != groups[1]
+    assert not tracker.getJobIdsForGroup("dpsu")
+
+
+def test_a_ledger_on_a_driver_that_goes_away_is_noted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = on_spark(baskets().select("user", "item"))
+    settings = {"spark.submit.deployMode": "cluster"}
+    monkeypatch.setattr(
+        "dpsu.engines.spark.jobs.setting", lambda _, name, default: settings.get(name, default)
+    )
+    ledger = dpsu.Ledger.create(tmp_path / "ledger.db", epsilon=5.0, delta=1e-3)
+    with pytest.warns(dpsu.errors.CuratorNote, match="driver"):
+        released(source, ledger=ledger)

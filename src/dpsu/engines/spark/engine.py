@@ -17,17 +17,30 @@ from numpy.typing import NDArray
 
 from dpsu.engines.contract import DigestTest, Rule, Step, Walk
 from dpsu.engines.spark import parts as workers
+from dpsu.engines.spark.keeping import Scratch, keeper_for
+from dpsu.engines.spark.letters import (
+    NAMES,
+    SCHEMA,
+    SELF,
+    Places,
+    even_places,
+    on_group,
+    on_groups,
+    on_letters,
+    on_table,
+)
+from dpsu.engines.spark.letters import read as read_letters
 from dpsu.engines.spark.session import (
     checkpoint,
-    drop_checkpoint,
-    is_spark_frame,
     named,
-    scan_files,
     session_for,
     set_python,
+    setting,
     translated,
 )
+from dpsu.engines.spark.tables import as_spark_frame, is_spark_frame, load
 from dpsu.errors import InvalidArgument, TooLarge
+from dpsu.outcome.release import Brought
 from dpsu.randomness.stream import Stream
 from dpsu.sets.user_sets import Digests
 from dpsu.sources.columns import key_columns, require_apart, require_columns
@@ -41,12 +54,10 @@ if TYPE_CHECKING:
     from dpsu.algorithms.job import Job
     from dpsu.sources.source import Source
 
-LETTERS = "place long, sender long, payload binary"
-PARTS = LETTERS + ", names binary"
+BLOCKS = "place long, first long, rows binary"
 
 LABEL = "the Spark frame"
-LOCAL_ONLY = "public_items and exclude are for the local engine."
-NO_CANDIDATES = "candidates are for the local engine; pass source.toArrow()."
+LOCAL_ONLY = "lists, candidates, counts and sums are not for spark_mode='exchange'."
 ROWS_PER_PART, TEXTS_PER_PART = 1 << 20, 1 << 16
 MOST_SHARDS = 512
 
@@ -93,14 +104,14 @@ class SparkEngine:
         if mode not in (None, *MODES):
             raise InvalidArgument(f"there is no spark_mode {mode!r}; there are {', '.join(MODES)}.")
         self._mode = mode
-        self._session = session_for(source)
-        self._persisted: list[DataFrame] = []
-        self._checkpoints: list[DataFrame] = []
-        partitions = self._session.conf.get("spark.sql.shuffle.partitions") or ""
+        self._session = session_for(as_spark_frame(source) if is_spark_frame(source) else source)
+        self._keeper = keeper_for(self._session)
+        partitions = setting(self._session, "spark.sql.shuffle.partitions", "")
         self._partitions = (
             int(partitions) if partitions.isdigit() else MOST_SHARDS
         )  # some platforms say "auto"
-        self._shards = 1
+        self._spread_over = 1
+        self._shards: Places = []
 
     def __enter__(self) -> "SparkEngine":
         self._restore_python = set_python(self._session)
@@ -108,10 +119,7 @@ class SparkEngine:
 
     def __exit__(self, *error: object) -> None:
         self._restore_python()
-        for table in self._persisted:
-            table.unpersist()
-        for table in self._checkpoints:
-            drop_checkpoint(table)
+        self._keeper.close()
 
     @property
     def session(self) -> Any:
@@ -126,18 +134,20 @@ class SparkEngine:
 
     def rows_of(self, source: "Source") -> "DataFrame":
         """The needed columns of the source as a Spark frame."""
-        words, frame, schema_names = source.text, source.data, True
+        words, schema_names, label = source.text, True, LABEL
         if source.layout != PLAIN:
             raise InvalidArgument("encoding=, separator=, sheet= and query= are for the local engine.")
-        if not is_spark_frame(frame):
-            frame, schema_names = scan_files(self._session, frame, source.format)
+        if is_spark_frame(source.data):
+            frame = as_spark_frame(source.data)
+        else:
+            frame, schema_names, label = load(self._session, source.data, source.format)
         if words is not None and words.column is None:
             raise InvalidArgument("on Spark, text needs a column: pass text=…")
         users = key_columns(source.user, "user")
         items = [words.column] if words and words.column else key_columns(source.item, "item")
         require_apart(users, items)
         columns = list(dict.fromkeys([*users, *items, *source.sums]))
-        require_columns(columns, frame.columns, LABEL, schema_names=schema_names)
+        require_columns(columns, frame.columns, label, schema_names=schema_names)
         rows = frame.select(*map(named, columns))
         return rows.dropna() if source.drop_nulls else rows
 
@@ -153,21 +163,19 @@ class SparkEngine:
         with translated():
             per_part = TEXTS_PER_PART if words else ROWS_PER_PART
             n_parts = self.parts * (1 + rows.count() // (self.parts * per_part))
-        self._shards = min(n_parts, MOST_SHARDS)
-        distinct = words is None
-        divide = partial(
-            workers.divide, user=users, parts=n_parts, stream=stream, distinct=distinct, label=LABEL
-        )
-        divided = rows.mapInArrow(divide, LETTERS)
+        self._spread_over = min(n_parts, MOST_SHARDS, self._partitions)
+        self._shards = self._places(min(n_parts, MOST_SHARDS), -1)
+        divide = partial(workers.divide, user=users, parts=self._places(n_parts), stream=stream, label=LABEL)
+        divided = rows.mapInArrow(divide, BLOCKS)
         if words:
             read: Callable[..., Any] = partial(read_text, rule=words, user=users, stream=stream)
             names, schema = [words.name], f"{named(words.name)} string"
         else:
             read = partial(read_sets, user=users, item=items, stream=stream)
             names, schema = items, rows.select(*map(named, items)).schema
-        build = workers.on_group(workers.build_part, read=read, item=names)
-        parts = self._grouped(divided).applyInArrow(build, PARTS)
-        return Sets(self._keep(self._spread(parts, "place")), schema)
+        build = on_table(workers.build_part, read_frame=read, item=names)
+        parts = self._grouped(divided).applyInArrow(build, SCHEMA)
+        return Sets(self._keeper.keep(self._spread(parts, "place")), schema)
 
     def read_corpus(self, source: "Source", stream: Stream) -> Any:
         """Not supported on Spark."""
@@ -185,17 +193,38 @@ class SparkEngine:
         self, sets: Sets, items: pl.DataFrame, digests: Digests, may_pass: DigestTest, weights: Any = None
     ) -> NoReturn:
         """Not supported on Spark."""
-        raise InvalidArgument(NO_CANDIDATES)
+        raise InvalidArgument(LOCAL_ONLY)
 
     def collect(self, items: Items, step: Callable[[Any], NDArray[Any]]) -> NDArray[Any]:
         """The values that `step` finds in all shards."""
         told = self._map(self._added_up(items), workers.find, step=step)
         with translated():
-            return np.concatenate([workers.unpack(row["payload"]) for row in told.collect()])
+            letters = read_letters(told.toArrow().to_batches())
+            return np.concatenate([letter.content for letter in letters])
+
+    def own(self, digests: Digests) -> NoReturn:
+        """Not supported on Spark."""
+        raise InvalidArgument(LOCAL_ONLY)
+
+    def attach(self, items: Items, columns: Any) -> NoReturn:
+        """Not supported on Spark."""
+        raise InvalidArgument(LOCAL_ONLY)
+
+    def users(self, sets: Sets) -> NoReturn:
+        """Not supported on Spark."""
+        raise InvalidArgument(LOCAL_ONLY)
+
+    def sum_values(self, sets: Sets, items: Items, name: str, limits: tuple[int, int], cut: int) -> NoReturn:
+        """Not supported on Spark."""
+        raise InvalidArgument(LOCAL_ONLY)
+
+    def users_with_other(self, sets: Sets, items: Items) -> NoReturn:
+        """Not supported on Spark."""
+        raise InvalidArgument(LOCAL_ONLY)
 
     def require_users(self, sets: Sets, most: int) -> None:
         """Raise an error if there are more users than the calibration covers; Spark compares, and the count stays there."""
-        sizes = sets.parts.mapInArrow(partial(workers.on_batches, workers.count_users), "users long")
+        sizes = _states(sets.parts).mapInArrow(workers.count_users, "users long")
         with translated():
             if not sizes.groupBy().sum("users").where(f"`sum(users)` > {most}").isEmpty():
                 raise TooLarge(
@@ -207,20 +236,20 @@ class SparkEngine:
         """The shards of the items of all parts."""
         if sets.table is not None:
             return sets.table
-        news = self._map(sets.parts, workers.announce, shards=self._shards)
-        return Items(self._grouped(news).applyInArrow(workers.on_group(workers.found_shard), LETTERS))
+        news = self._map(_states(sets.parts), workers.announce, shards=self._shards)
+        return Items(self._grouped(news).applyInArrow(on_group(workers.found_shard), SCHEMA))
 
     def restrict(self, sets: Sets, items: Items) -> Sets:
         """The parts restricted to open items, with their table of items."""
         mail = self._map(self._added_up(items), workers.post, reads=["open"])
-        parts = _letters(sets.parts).groupBy("place")
-        left = parts.cogroup(self._grouped(mail)).applyInArrow(workers.on_groups(workers.restrict), LETTERS)
-        return Sets(self._keep(self._spread(left, "place")), sets.item, items)
+        parts = _states(sets.parts).groupBy("place")
+        left = parts.cogroup(self._grouped(mail)).applyInArrow(on_groups(workers.restrict), SCHEMA)
+        return Sets(self._keeper.keep(self._spread(left, "place")), sets.item, items)
 
     def tally(self, sets: Sets, bins: Sequence[int], noise: Callable[[Any], Any]) -> NDArray[np.int64]:
         """The noisy number of users by the size of their sets; exact numbers stay on the workers."""
-        told = self._map(sets.parts, workers.tally_part, bins=bins)
-        add = workers.on_group(workers.add_tallies, noise=noise)
+        told = self._map(_states(sets.parts), workers.tally_part, bins=bins)
+        add = on_group(workers.add_tallies, noise=noise)
         with translated():
             (row,) = told.groupBy("place").applyInArrow(add, "users array<long>").collect()
         return np.array(row["users"], np.int64)
@@ -236,9 +265,10 @@ class SparkEngine:
     ) -> SparkRows:
         """Sample every user's set; with `keep` only when the rows are weighed, so that no round writes them again."""
         if keep is not None:
-            return SparkRows(sets.parts, workers.Cut(max_items, stream, round))
-        cut = self._map(sets.parts, workers.cut, max_items=max_items, stream=stream, round=round)
-        return SparkRows(self._keep(self._spread(cut, "place")))
+            parts = _states(sets.parts) if isinstance(sets, Sets) else sets.parts
+            return SparkRows(parts, workers.Cut(max_items, stream, round))
+        cut = self._map(_states(sets.parts), workers.cut, max_items=max_items, stream=stream, round=round)
+        return SparkRows(self._keeper.keep(self._spread(cut, "place")))
 
     def weigh(self, rows: SparkRows, items: Items, rule: Rule) -> Items:
         """Sum what users give: first within every part, then over the parts."""
@@ -247,38 +277,44 @@ class SparkEngine:
         shards = self._added_up(items)
         if reads:
             mail = self._map(shards, workers.post, reads=reads)
-            weigh = workers.on_groups(workers.weigh_informed, cut=rows.cut, **sent)
-            parts = _letters(rows.parts).groupBy("place")
-            given = parts.cogroup(self._grouped(mail)).applyInArrow(weigh, LETTERS)
+            weigh = on_groups(workers.weigh_informed, cut=rows.cut, **sent)
+            parts = rows.parts.groupBy("place")
+            given = parts.cogroup(self._grouped(mail)).applyInArrow(weigh, SCHEMA)
         else:
             given = self._map(rows.parts, workers.weigh_alone, **sent)
         return Items(given.unionByName(shards), np.int64, items.checkpoint)
 
     def walk(self, rows: SparkRows, items: Items, walk: Walk, stream: Stream) -> Items:
         """Run a policy in each of its parts and sum the weights (docs/hybrid.md)."""
-        blocks = self._map(rows.parts, workers.split_for_walk, parts=walk.parts, stream=stream)
+        turns = self._places(walk.parts)
+        blocks = self._map(rows.parts, workers.split_for_walk, parts=turns, stream=stream)
         sent: dict[str, Any] = {"walk": walk, "stream": stream, "shards": self._shards}
-        follow = workers.on_group(workers.walk_part, **sent)
-        given = self._grouped(blocks).applyInArrow(follow, LETTERS)
+        follow = on_group(workers.walk_part, **sent)
+        given = self._grouped(blocks).applyInArrow(follow, SCHEMA)
         return Items(given.unionByName(self._added_up(items)), walk.dtype, items.checkpoint)
 
     def update(self, items: Items, step: Step) -> Items:
         """Apply `step` to every shard; the new table replaces the previous one."""
         waiting = items.given is not None
-        shards = checkpoint(
-            self._added_up(items, step) if waiting else self._map(items.shards, workers.update, step=step)
+        shards = self._keeper.renew(
+            self._added_up(items, step) if waiting else self._map(items.shards, workers.update, step=step),
+            items.checkpoint,
         )
-        self._checkpoints.append(shards)
-        if items.checkpoint is not None:
-            drop_checkpoint(items.checkpoint)
         return Items(shards, checkpoint=shards)
 
-    def names(self, sets: Sets, items: Items) -> "DataFrame":
-        """The released items as a Spark frame without a reference to the source data."""
+    def names(self, sets: Sets, items: Items) -> "DataFrame | Brought":
+        """The released items as a Spark frame without a reference to the source data.
+
+        With scratch tables, which are dropped at the end, they go to the driver.
+        """
         mail = self._map(self._added_up(items), workers.post, reads=["released"])
-        parts = sets.parts.select("place", "names").groupBy("place")
-        decode = workers.on_groups(workers.decode)
+        parts = sets.parts.where(f"sender = {NAMES}").groupBy("place")
+        decode = on_groups(workers.decode)
         told = parts.cogroup(self._grouped(mail)).applyInArrow(decode, sets.item)
+        if isinstance(self._keeper, Scratch):
+            with translated():
+                frame = workers.as_frame(told.distinct().toArrow())
+            return Brought(frame.sort(frame.columns), self._session, self.parts)
         # As many partitions as a release from one task has: their number says nothing of the rows.
         return checkpoint(told.distinct().repartition(self.parts, *map(named, told.columns)))
 
@@ -286,26 +322,23 @@ class SparkEngine:
         """The shards after adding the weights that were sent to them."""
         if items.given is None:
             return items.shards
-        gather = workers.on_group(workers.gather, dtype=items.given, step=step)
-        return self._grouped(items.shards).applyInArrow(gather, LETTERS)
+        gather = on_group(workers.gather, dtype=items.given, step=step)
+        return self._grouped(items.shards).applyInArrow(gather, SCHEMA)
 
     def _map(self, table: "DataFrame", function: Callable[..., Any], **options: Any) -> "DataFrame":
-        return _letters(table).mapInArrow(partial(workers.on_batches, partial(function, **options)), LETTERS)
+        return table.mapInArrow(partial(on_letters, partial(function, **options)), SCHEMA)
 
     def _grouped(self, table: "DataFrame") -> Any:
         return self._spread(table, "place").groupBy("place")
 
     def _spread(self, table: "DataFrame", *by: str) -> "DataFrame":
         """As many Spark partitions as places, within the limit of the session, so that joined tables need not move again."""
-        return table.repartition(min(self._shards, self._partitions), *by)
+        return table.repartition(self._spread_over, *by)
 
-    def _keep(self, table: "DataFrame") -> "DataFrame":
-        """Compute the table now and keep it until the end; if it is lost, Spark computes exactly the same table again."""
-        self._persisted.append(table.persist())
-        with translated():
-            table.count()
-        return table
+    def _places(self, number: int, sign: int = 1) -> Places:
+        return even_places(number, self._spread_over, sign)
 
 
-def _letters(table: "DataFrame") -> "DataFrame":
-    return table.select("place", "sender", "payload")
+def _states(table: "DataFrame") -> "DataFrame":
+    """The parts without the names of their items."""
+    return table.where(f"sender = {SELF}")

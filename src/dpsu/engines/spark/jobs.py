@@ -1,14 +1,15 @@
-"""A job on Spark: how it is run there, and the run of a whole job within one task.
+"""A job on Spark: the choice of the way, and the two ways in which tasks run a whole job.
 
-Small data is processed by the local engine within one Spark task, so every feature of the local engine works. The driver
-checks columns, types, lists and nulls first, and the ledger has its entry before the task starts. Only the released
-items come to the driver.
+Small data is processed by the local engine within one task, larger data by peers in one barrier stage, and the rest by
+the exchange engine. The driver checks columns, types, lists and nulls first, and the ledger has its entry before a task
+reads anything.
 """
 
 import io
 import logging
+import os
 import pickle
-from collections.abc import Callable, Iterable, Iterator
+import warnings
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
@@ -18,16 +19,16 @@ import polars as pl
 from dpsu.algorithms.job import Chosen, Job, SingleJob, Tell
 from dpsu.algorithms.public_items import Listed
 from dpsu.engines.local import LocalEngine
-from dpsu.engines.spark.session import grouped_jobs, translated
-from dpsu.errors import InvalidArgument, NullValues
+from dpsu.engines.spark.barrier import Room, room_for_peers, run_in_barrier
+from dpsu.engines.spark.session import grouped_jobs, setting, translated, whole_number
+from dpsu.engines.spark.whole import PIECES, in_one_task, packed, run_whole
+from dpsu.errors import CuratorNote, InvalidArgument, NullValues
 from dpsu.outcome.release import Brought
 from dpsu.randomness.stream import Stream
 from dpsu.sources.columns import null_error
-from dpsu.sources.discreet import discreet
 from dpsu.sources.source import Source
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import DataFrame
 
     from dpsu.algorithms.mechanism import Mechanism
@@ -35,26 +36,35 @@ if TYPE_CHECKING:
     from dpsu.outcome.ledger import Ledger
     from dpsu.outcome.statement import Statement
 
-Mode = Literal["task", "exchange"]
-MODES: tuple[Mode, ...] = ("task", "exchange")
+Mode = Literal["task", "barrier", "exchange"]
+MODES: tuple[Mode, ...] = ("task", "barrier", "exchange")
 
 LIMIT = "spark.dpsu.taskRows"
 TASK_ROWS = 50_000_000
-"""Default for LIMIT: the largest number of rows for one task."""
+"""Default for LIMIT: the largest number of rows that one task holds."""
 
-PIECE_ROWS = 1 << 16
+DIVIDED = "n-grams in levels, tuning and candidates"
+NOT_EXCHANGED = "lists, candidates, counts, sums, n-grams in levels and tuning"
+
+ON_DRIVER = (
+    "The ledger is a file on the driver, which goes away with the application: keep it on storage that stays."
+)
 
 log = logging.getLogger("dpsu.spark")
 
 
 @dataclass(frozen=True, repr=False)
 class Waiting:
-    """Rows that a task will read: the Spark frame, no rows of it as a Polars frame, and whether it is empty."""
+    """Rows that tasks will read: the Spark frame, no rows of it as a Polars frame, whether it is empty.
+
+    With `peers` that number of tasks reads them in a barrier stage, otherwise one task does.
+    """
 
     rows: "DataFrame"
     none: pl.DataFrame
     source: Source
     empty: bool
+    peers: int = 0
 
 
 class SparkJob(Job):
@@ -63,60 +73,82 @@ class SparkJob(Job):
     def __init__(self, job: Job, mode: Mode | None) -> None:
         self._job, self._mode = job, mode
         self.promise, self.stream = job.promise, job.stream
+        self._group = f"dpsu-{os.urandom(4).hex()}"
 
     def read(self, engine: Any, source: Source, lists: Listed, stream: Stream) -> Any:
         """Check everything that can be checked before the ledger is asked, and choose the way."""
         spark: SparkEngine = engine
+        self._on_cluster = setting(spark.session, "spark.submit.deployMode", "client") == "cluster"
         rows = spark.rows_of(source)
         none = spark.empty(rows)
         with LocalEngine(1) as local:
             self._job.read(local, _of(source, none), lists, stream)
-        with grouped_jobs(spark.session, "dpsu: counting rows"):
+        with grouped_jobs(spark.session, "dpsu: counting rows", self._group):
             size = _count_rows(rows, [*source.sums])
-        mode = self._choose(spark, size, lists, source)
-        log.info("this release runs on Spark in the mode %r", mode)
+        mode, room = self._choose(spark, size, lists, source)
+        log.info("this release runs on Spark in the mode %r; its job group or tag is %s", mode, self._group)
         if mode == "exchange":
             return self._job.read(spark, source, lists, stream)
-        return Waiting(rows, none, source, size == 0)
+        return Waiting(rows, none, source, size == 0, room.peers if mode == "barrier" else 0)
 
-    def _choose(self, engine: "SparkEngine", rows: int, lists: Listed, source: Source) -> Mode:
-        """One task if the rows are few. Their number decides, and nothing of the choice is in the output."""
-        limit = int(engine.session.conf.get(LIMIT, str(TASK_ROWS)) or TASK_ROWS)
-        single = isinstance(self._job, SingleJob) and self._job.counting is None
-        plain = single and not lists and not source.sums and "candidates" not in self.promise.parameters
-        if plain:
-            return self._mode or ("task" if rows <= limit else "exchange")
-        if self._mode == "exchange":
+    def _choose(self, engine: "SparkEngine", rows: int, lists: Listed, source: Source) -> tuple[Mode, Room]:
+        """One task if the rows are few, else peers if there is room for them. Nothing of the choice is in the output."""
+        limit = whole_number(engine.session, LIMIT, TASK_ROWS)
+        divided = isinstance(self._job, SingleJob) and "candidates" not in self.promise.parameters
+        counting = self._job.counting if isinstance(self._job, SingleJob) else None
+        measured = bool(lists or source.sums or counting)
+        if self._mode == "task" or (self._mode is None and rows <= limit):
+            return "task", Room(0)
+        if self._mode == "exchange" and (not divided or measured):
+            raise InvalidArgument(f"spark_mode='exchange' has no {NOT_EXCHANGED}; leave it out.")
+        if self._mode == "barrier" and not divided:
+            raise InvalidArgument(f"spark_mode='barrier' has no {DIVIDED}; pass spark_mode='task'.")
+        if self._mode != "exchange" and divided:
+            room = room_for_peers(engine.session)
+            if self._mode == "barrier" and not room.peers:
+                raise InvalidArgument(
+                    f"spark_mode='barrier' is not possible here: {room.obstacle} (docs/cluster.md)."
+                )
+            if self._mode == "barrier":
+                return "barrier", room
+            if room.obstacle is None and rows > room.peers * limit:
+                room = replace(
+                    room, obstacle=f"there are more rows than {room.peers} tasks of {limit} hold ({LIMIT})"
+                )
+            if room.obstacle is None:
+                return "barrier", room
+            log.info("no barrier stage: %s", room.obstacle)
+        if not divided or measured:
             raise InvalidArgument(
-                "spark_mode='exchange' has no lists, candidates, counts, sums, n-grams in levels or tuning; leave it out."
+                f"{NOT_EXCHANGED} run in one Spark task or in a barrier stage, there are more rows than {LIMIT} allows "
+                f"({limit}), and a barrier stage cannot run this: raise the limit if an executor has the memory, or see "
+                "docs/cluster.md for barrier stages."
             )
-        if self._mode is None and rows > limit:
-            raise InvalidArgument(
-                f"lists, candidates, counts, sums, n-grams in levels and tuning run in one Spark task, and there are more "
-                f"rows than {LIMIT} allows ({limit}); raise it if an executor has the memory (docs/cluster.md)."
-            )
-        return "task"
+        return "exchange", Room(0)
 
     def select(self, engine: Any, sets: Any, lists: Listed, stream: Stream, tell: Tell) -> Chosen:
-        """Run the job: in one task, or with the engine's own methods."""
+        """Run the job: in one task, in several, or with the engine's own methods."""
         if not isinstance(sets, Waiting):
-            with grouped_jobs(engine.session, "dpsu: rounds"):
+            with grouped_jobs(engine.session, "dpsu: rounds", self._group):
                 return self._job.select(engine, sets, lists, stream, tell)
-        tell("weighing and deciding in one Spark task")
         work = partial(run_whole, job=self._job, source=_of(sets.source, None), lists=lists, stream=stream)
+        if sets.peers and not sets.empty:
+            tell("weighing and deciding in a barrier stage")
+            with grouped_jobs(engine.session, "dpsu: the release, in a barrier stage", self._group):
+                return run_in_barrier(engine, sets.rows, sets.none, sets.source, work, sets.peers)
+        tell("weighing and deciding in one Spark task")
         if sets.empty:
-            result = work(sets.none, threads=1)
+            with LocalEngine(1) as local:
+                done, names = work(sets.none, local)
         else:
-            threads = int(engine.session.conf.get("spark.task.cpus", "1") or 1)
-            task = partial(in_task, work=partial(work, threads=threads), none=sets.none.to_arrow())
-            with grouped_jobs(engine.session, "dpsu: the release, in one task"), translated():
-                pieces = sets.rows.repartition(1).mapInArrow(task, "place long, piece binary").collect()
+            threads = whole_number(engine.session, "spark.task.cpus", 1)
+            task = partial(in_one_task, work=work, threads=threads, none=sets.none)
+            with grouped_jobs(engine.session, "dpsu: the release, in one task", self._group), translated():
+                blocks = sets.rows.mapInArrow(packed, "rows binary").repartition(1)
+                pieces = blocks.mapInArrow(task, PIECES).collect()
             pieces.sort(key=lambda row: row.place)
-            result = (
-                pickle.loads(pieces[0].piece),
-                pl.concat([pl.read_ipc_stream(io.BytesIO(row.piece)) for row in pieces[1:]]),
-            )
-        done, names = result
+            done = pickle.loads(pieces[0].piece)
+            names = pl.concat([pl.read_ipc_stream(io.BytesIO(row.piece)) for row in pieces[1:]])
         vars(self._job).update(done.learned)
         return replace(done.chosen, names=Brought(names, engine.session, engine.parts))
 
@@ -126,6 +158,8 @@ class SparkJob(Job):
 
     def commit(self, statement: "Statement | None", ledger: "Ledger | None", number: int) -> None:
         """As the job does."""
+        if ledger is not None and self._on_cluster:
+            warnings.warn(ON_DRIVER, CuratorNote, stacklevel=2)
         self._job.commit(statement, ledger, number)
 
     def when_empty(self) -> str:
@@ -162,59 +196,3 @@ def _count_rows(rows: "DataFrame", values: list[str]) -> int:
                 f"column {name!r} of {LABEL} has nulls, which cannot be summed; drop_nulls=True drops such rows"
             )
     return int(size)
-
-
-# -- within the task
-
-
-@dataclass(frozen=True, repr=False)
-class Done:
-    """What a task found besides the names: the parts of `Chosen`, and what the job has learned, such as a setting."""
-
-    chosen: Chosen
-    learned: dict[str, Any]
-
-
-def in_task(
-    batches: Iterable["pa.RecordBatch"],
-    *,
-    work: Callable[[pl.DataFrame], tuple[Done, pl.DataFrame]],
-    none: "pa.Table",
-) -> Iterator["pa.RecordBatch"]:
-    """The whole run on the rows of this task: first what it found, then the names of the released items in pieces."""
-    import pyarrow as pa
-
-    rows = pa.Table.from_batches(list(batches))
-    done, names = discreet(work, "a Spark task failed")(_frame(rows if rows.num_columns else none))
-    yield pa.record_batch({"place": pa.array([0]), "piece": pa.array([pickle.dumps(done)], pa.binary())})
-    for place, piece in enumerate(names.iter_slices(PIECE_ROWS) if names.height else [names], 1):
-        written = io.BytesIO()
-        piece.write_ipc_stream(written)
-        yield pa.record_batch(
-            {"place": pa.array([place]), "piece": pa.array([written.getvalue()], pa.binary())}
-        )
-
-
-def run_whole(
-    rows: pl.DataFrame,
-    *,
-    job: Job,
-    source: Source,
-    lists: Listed,
-    stream: Stream,
-    threads: int,
-) -> tuple[Done, pl.DataFrame]:
-    """Read and select with the local engine. All randomness is that of `stream`, so a retried task finds the same."""
-    before = dict(vars(job))
-    with LocalEngine(threads) as engine:
-        sets = job.read(engine, replace(source, data=rows), lists, stream)
-        chosen = job.select(engine, sets, lists, stream, lambda stage: None)
-    learned = {name: value for name, value in vars(job).items() if before.get(name) is not value}
-    seen = tuple(getattr(sets, "notes", ()))
-    return Done(replace(chosen, names=None, seen=seen), learned), chosen.names
-
-
-def _frame(table: "pa.Table") -> pl.DataFrame:
-    frame = pl.from_arrow(table)
-    assert isinstance(frame, pl.DataFrame)
-    return frame

@@ -2,14 +2,13 @@
 
 Users are divided into parts, and the rows of a part are read, sampled and weighed by the local engine. Items are
 divided into shards by their digests. A part sums the weights of its users before it sends anything, so an item that
-everybody holds costs one number per part. A letter is a row (place, sender, payload): parts have places from 0 up,
-shards below 0.
+everybody holds costs one number per part.
 """
 
-import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,25 +18,27 @@ from numpy.typing import NDArray
 
 from dpsu.engines.contract import Columns, Rule, Step, Walk
 from dpsu.engines.local import LocalEngine, Rows, longest_of, tallied
+from dpsu.engines.rows import SATURATION, merged, shard_bounds, some_users, union
+from dpsu.engines.spark.letters import (
+    NAMES,
+    PIECE_BYTES,
+    SELF,
+    Letter,
+    Places,
+    as_table,
+    in_task,
+    read,
+)
 from dpsu.randomness.stream import Purpose, Stream
 from dpsu.sets.keys import KeyEncoder
 from dpsu.sets.user_sets import UserSets, digest_order, places
 from dpsu.sources.columns import require_types, require_values
-from dpsu.sources.discreet import discreet
-
-LETTERS = pa.schema([("place", pa.int64()), ("sender", pa.int64()), ("payload", pa.binary())])
-PARTS = LETTERS.append(pa.field("names", pa.binary()))
-SELF = -1
-"""The sender of a place's own state."""
 
 BATCH_ROWS, BATCH_BYTES = 1 << 17, 1 << 26
 """Rows, or bytes if rows are long, that are collected before they are divided: Spark's own batches are too small."""
 
-SATURATION = 1 << 62
-"""Limit of sums over parts; all thresholds are far below it."""
-
-Letter = tuple[int, int, bytes]
-Part = tuple[int, Rows]
+BLOCKS = pa.schema([("place", pa.int64()), ("first", pa.int64()), ("rows", pa.binary())])
+"""Blocks of rows on their way to a part."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -55,32 +56,6 @@ class Cut:
     max_items: int
     stream: Stream
     round: int
-
-
-def in_task(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Errors of workers appear in logs: errors of libraries, which may quote data, are replaced by their type."""
-    return discreet(function, "a Spark task failed")
-
-
-def on_group(function: Callable[..., pa.Table], **options: Any) -> Callable[[Any], Any]:
-    """The function with its options bound, for Spark to apply to every group: Spark counts arguments."""
-    apply = in_task(partial(function, **options))
-    return lambda table: apply(table)
-
-
-def on_groups(function: Callable[..., pa.Table], **options: Any) -> Callable[[Any, Any], Any]:
-    """The same for two grouped tables."""
-    apply = in_task(partial(function, **options))
-    return lambda own, mail: apply(own, mail)
-
-
-def on_batches(
-    function: Callable[[pa.RecordBatch], Iterable[pa.RecordBatch]], batches: Iterable[Any]
-) -> Iterator[Any]:
-    """Apply a function to every batch, with errors that contain no data."""
-    apply = in_task(lambda batch: list(function(batch)))
-    for batch in batches:
-        yield from apply(batch)
 
 
 # -- reading: rows of the source into parts
@@ -103,39 +78,39 @@ def divide(
     batches: Iterable[pa.RecordBatch],
     *,
     user: list[str],
-    parts: int,
+    parts: Places,
     stream: Stream,
-    distinct: bool,
     label: str,
 ) -> Iterator[pa.RecordBatch]:
-    """Letters to the parts with the rows of their users; `distinct` drops repeated rows."""
-    apply = in_task(partial(_divide, user=user, parts=parts, stream=stream, distinct=distinct, label=label))
+    """Blocks with the rows of the users of every part."""
+    apply = in_task(partial(_divide, user=user, parts=parts, stream=stream, label=label))
     for table in in_large_batches(batches):
         yield apply(table)
 
 
-def _divide(
-    table: pa.Table, user: list[str], parts: int, stream: Stream, distinct: bool, label: str
-) -> pa.RecordBatch:
+def _divide(table: pa.Table, user: list[str], parts: Places, stream: Stream, label: str) -> pa.RecordBatch:
     frame = as_frame(table)
     require_types(frame.schema, label)
     require_values(frame, label)
-    if distinct:
-        kept = frame.select(pl.struct(pl.all()).is_first_distinct()).to_series().arg_true()
-        frame, table = frame[kept], table.take(kept.to_arrow())
     encoder = KeyEncoder(frame.schema, user, stream.digest_key)
     codes = encoder.encode(frame)
-    part = (stream.words(Purpose.PART, 0, encoder.digests()) % np.uint64(parts))[codes]
+    part = (stream.words(Purpose.PART, 0, encoder.digests()) % np.uint64(len(parts)))[codes]
     order = np.argsort(part, kind="stable")
-    bounds = np.searchsorted(part[order], np.arange(parts + 1, dtype=np.uint64))
     rows = table.take(pa.array(order))
-    return _letters(
-        (number, SELF, _as_block(rows.slice(bounds[number], bounds[number + 1] - bounds[number])))
-        for number in np.flatnonzero(np.diff(bounds)).tolist()
+    most = max(1, rows.num_rows * PIECE_BYTES // max(1, rows.nbytes))
+    bounds = np.searchsorted(part[order], np.arange(len(parts) + 1, dtype=np.uint64))
+    blocks = [
+        (parts[number], first, as_block(rows.slice(first, min(most, last - first))))
+        for number, (begin, last) in enumerate(pairwise(bounds.tolist()))
+        for first in range(begin, last, most)
+    ]
+    columns = zip(*blocks, strict=True) if blocks else ((), (), ())
+    return pa.record_batch(
+        [pa.array(own, kind.type) for own, kind in zip(columns, BLOCKS, strict=True)], schema=BLOCKS
     )
 
 
-def _as_block(rows: pa.Table) -> bytes:
+def as_block(rows: pa.Table) -> bytes:
     """Rows as one Arrow stream: Spark sorts and moves a block as a single row, which is much faster than single rows."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, rows.schema) as writer:
@@ -143,15 +118,15 @@ def _as_block(rows: pa.Table) -> bytes:
     return bytes(sink.getvalue())
 
 
-def build_part(table: pa.Table, *, read: Callable[[pl.DataFrame], UserSets], item: list[str]) -> pa.Table:
+def build_part(
+    table: pa.Table, *, read_frame: Callable[[pl.DataFrame], UserSets], item: list[str]
+) -> pa.Table:
     """The sets of the users of one part, read as the local engine reads a frame, and the names of their items.
 
     Items are numbered in the order of their digests, and so in the order of their shards.
     """
-    own = pa.concat_tables(
-        pa.ipc.open_stream(block.as_buffer()).read_all() for block in table.column("payload")
-    )
-    sets = read(as_frame(own))
+    own = pa.concat_tables(pa.ipc.open_stream(block.as_buffer()).read_all() for block in table.column("rows"))
+    sets = read_frame(as_frame(own))
     order = digest_order(sets.item_digests)
     held, longest = np.ones(sets.n_items, np.bool_), longest_of(sets.indptr)
     items, digests = places(order)[sets.items], sets.item_digests[order]
@@ -159,7 +134,7 @@ def build_part(table: pa.Table, *, read: Callable[[pl.DataFrame], UserSets], ite
     wanted = set(item) <= set(own.column_names)
     types = pa.schema([own.schema.field(name) for name in item]) if wanted else _strings(item)
     place = table.column("place")[0].as_py()
-    return pa.table([[place], [SELF], [_pack(rows)], [_pack((sets.names, order, types))]], schema=PARTS)
+    return as_table([Letter(place, SELF, rows), Letter(place, NAMES, (sets.names, order, types))])
 
 
 def _strings(columns: list[str]) -> pa.Schema:
@@ -176,223 +151,153 @@ def as_frame(table: pa.Table) -> pl.DataFrame:
 # -- parts
 
 
-def announce(batch: pa.RecordBatch, *, shards: int) -> Iterator[pa.RecordBatch]:
-    """Every part sends the shards the list of its items."""
-    for part, rows in _parts_in(batch):
-        yield _letters(_to_shards(part, rows, shards, digest=rows.item_digests))
+def announce(part: Letter, *, shards: Places) -> Iterator[Letter]:
+    """A part sends the shards the list of its items."""
+    return _to_shards(part.place, part.content, shards, digest=part.content.item_digests)
 
 
-def cut(batch: pa.RecordBatch, *, max_items: int, stream: Stream, round: int) -> Iterator[pa.RecordBatch]:
-    """The parts with every user's set sampled to `max_items`."""
-    for part, rows in _parts_in(batch):
-        (smaller,) = LocalEngine(1).bound([rows], max_items, stream, round=round)
-        yield _letters([(part, SELF, _pack(smaller))])
+def cut(part: Letter, *, max_items: int, stream: Stream, round: int) -> Iterator[Letter]:
+    """A part with every user's set sampled to `max_items`."""
+    (smaller,) = LocalEngine(1).bound([part.content], max_items, stream, round=round)
+    yield part._replace(content=smaller)
 
 
-def weigh_alone(batch: pa.RecordBatch, *, rule: Rule, shards: int) -> Iterator[pa.RecordBatch]:
-    """The weights of the users of every part, if they do not depend on the items' columns."""
-    for part, rows in _parts_in(batch):
-        yield _letters(_weighed(part, rows, {}, rule, shards))
+def weigh_alone(part: Letter, *, rule: Rule, shards: Places) -> Iterator[Letter]:
+    """The weights of the users of a part, if they do not depend on the items' columns."""
+    return _weighed(part.place, part.content, {}, rule, shards)
 
 
-def weigh_informed(own: pa.Table, mail: pa.Table, *, rule: Rule, cut: Cut | None, shards: int) -> pa.Table:
+def weigh_informed(
+    own: list[Letter], mail: list[Letter], *, rule: Rule, cut: Cut | None, shards: Places
+) -> pa.Table:
     """The weights of the users of a part, after the shards have sent the columns of its items."""
-    ((part, rows),) = _parts_in(own)
-    columns = _read_mail(mail)
+    (part,) = own
+    rows, columns = part.content, _read_mail(mail)
     if cut is not None:
         (rows,) = LocalEngine(1).bound([rows], cut.max_items, cut.stream, round=cut.round, keep=columns)
-    return pa.Table.from_batches([_letters(_weighed(part, rows, columns, rule, shards))])
+    return as_table(_weighed(part.place, rows, columns, rule, shards))
 
 
-def _weighed(part: int, rows: Rows, columns: Columns, rule: Rule, shards: int) -> Iterator[Letter]:
+def _weighed(part: int, rows: Rows, columns: Columns, rule: Rule, shards: Places) -> Iterator[Letter]:
     given = LocalEngine(1).weigh([rows], columns, rule)
     return _to_shards(part, rows, shards, total=given["total"], held=given["held"])
 
 
-def restrict(own: pa.Table, mail: pa.Table) -> pa.Table:
+def restrict(own: list[Letter], mail: list[Letter]) -> pa.Table:
     """A part restricted to open items, after the shards have sent which are."""
-    ((part, rows),) = _parts_in(own)
-    (left,) = LocalEngine(1).restrict([rows], _read_mail(mail))
-    return pa.Table.from_batches([_letters([(part, SELF, _pack(replace(left, table=None)))])])
+    (part,) = own
+    (left,) = LocalEngine(1).restrict([part.content], _read_mail(mail))
+    return as_table([part._replace(content=replace(left, table=None))])
 
 
-def tally_part(batch: pa.RecordBatch, *, bins: Sequence[int]) -> Iterator[pa.RecordBatch]:
-    """The users of every part by the size of their sets; one place adds them up."""
-    for part, rows in _parts_in(batch):
-        yield _letters([(0, part, _pack(tallied(rows, bins)))])
+def tally_part(part: Letter, *, bins: Sequence[int]) -> Iterator[Letter]:
+    """The users of a part by the size of their sets; one place adds them up."""
+    yield Letter(0, part.place, tallied(part.content, bins))
 
 
-def add_tallies(table: pa.Table, *, noise: Callable[[Any], Any]) -> pa.Table:
+def add_tallies(tallies: list[Letter], *, noise: Callable[[Any], Any]) -> pa.Table:
     """The noisy sum of all parts."""
-    users = noise(np.sum([users for _, _, users in _open(table)], axis=0))
+    users = noise(np.sum([tally.content for tally in tallies], axis=0))
     return pa.table({"users": pa.array([users.tolist()], pa.list_(pa.int64()))})
 
 
-def count_users(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+def count_users(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The number of users of every part."""
-    yield pa.record_batch(
-        {"users": pa.array([len(rows.user_digests) for _, rows in _parts_in(batch)], pa.int64())}
-    )
+    sizes = [len(part.content.user_digests) for part in read(batches)]
+    yield pa.record_batch({"users": pa.array(sizes, pa.int64())})
 
 
-def decode(own: pa.Table, mail: pa.Table) -> pa.Table:
+def decode(own: list[Letter], mail: list[Letter]) -> pa.Table:
     """The names of a part's items that are released."""
-    names, order, types = pickle.loads(own.column("names")[0].as_py())
+    (part,) = own
+    names, order, types = part.content
     released = order[_read_mail(mail)["released"]]
     return names.decode(released.astype(np.uint32)).to_arrow().cast(types)
 
 
-def split_for_walk(batch: pa.RecordBatch, *, parts: int, stream: Stream) -> Iterator[pa.RecordBatch]:
-    """The rows of every part, divided among the `parts` of a policy by a keyed hash of the user."""
-    for part, rows in _parts_in(batch):
-        word = stream.words(Purpose.PART, 0, rows.user_digests) % np.uint64(parts)
-        yield _letters((h, part, _pack(_some_users(rows, np.flatnonzero(word == h)))) for h in range(parts))
+def split_for_walk(part: Letter, *, parts: Places, stream: Stream) -> Iterator[Letter]:
+    """The rows of a part, divided among the `parts` of a policy by a keyed hash of the user."""
+    rows = part.content
+    word = stream.words(Purpose.PART, 0, rows.user_digests) % np.uint64(len(parts))
+    for h, place in enumerate(parts):
+        yield Letter(place, part.place, some_users(rows, np.flatnonzero(word == h)))
 
 
-def _some_users(rows: Rows, users: NDArray[np.int64]) -> Rows:
-    sizes = np.diff(rows.indptr)[users]
-    indptr = np.concatenate([[0], np.cumsum(sizes)])
-    at = np.repeat(rows.indptr[users] - indptr[:-1], sizes) + np.arange(indptr[-1])
-    return replace(rows, indptr=indptr, items=rows.items[at], user_digests=rows.user_digests[users])
-
-
-def walk_part(table: pa.Table, *, walk: Walk, stream: Stream, shards: int) -> pa.Table:
+def walk_part(letters: list[Letter], *, walk: Walk, stream: Stream, shards: Places) -> pa.Table:
     """Run a policy on one of its parts: its users come from all parts with rows, and so do the results."""
-    turn = table.column("place")[0].as_py()
-    senders, blocks = zip(*sorted(_parts_in(table, "sender"), key=lambda block: block[0]), strict=True)
-    rows, where = _merged(blocks)
+    turn = letters[0].place
+    letters = sorted(letters, key=lambda letter: letter.sender)
+    rows, where = merged([letter.content for letter in letters])
     given = LocalEngine(1).walk([rows], {}, replace(walk, parts=1), stream)
     total, held = given["total"].copy(), given["held"].copy()
     answers: list[Letter] = []
-    for sender, block, place in zip(senders, blocks, where, strict=True):
-        answers += _to_shards(sender, block, shards, turn, total=total[place], held=held[place])
+    for letter, place in zip(letters, where, strict=True):
+        own = {"total": total[place], "held": held[place]}
+        answers += _to_shards(letter.sender, letter.content, shards, turn, **own)
         total[place], held[place] = 0, False  # announced once: other parts have the item too
-    return pa.Table.from_batches([_letters(answers)])
-
-
-def _merged(blocks: Iterable[Rows]) -> tuple[Rows, list[NDArray[np.uint32]]]:
-    """The rows of all blocks with a common numbering of users and items, and the numbers of each block's items."""
-    blocks = list(blocks)
-    digests, numbers = _union([block.item_digests for block in blocks])
-    items = np.concatenate([number[block.items] for block, number in zip(blocks, numbers, strict=True)])
-    sizes = np.concatenate([np.diff(block.indptr) for block in blocks])
-    users = np.concatenate([block.user_digests for block in blocks])
-    held = np.zeros(len(digests), np.bool_)
-    held[items] = True
-    indptr = np.concatenate([[0], np.cumsum(sizes)])
-    merged = Rows(indptr, items, users, digests, held, max(block.longest for block in blocks))
-    return _some_users(merged, digest_order(users)), numbers
-
-
-def _union(parts: list[NDArray[np.uint64]]) -> tuple[NDArray[np.uint64], list[NDArray[np.uint32]]]:
-    """The distinct digests in ascending order, and the positions of the digests of each part."""
-    everything = np.concatenate(parts)
-    order = digest_order(everything)
-    ordered = everything[order]
-    fresh = np.ones(len(ordered), np.bool_)
-    fresh[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
-    numbers = (np.cumsum(fresh) - 1).astype(np.uint32)[places(order)]
-    return ordered[fresh], np.split(numbers, np.cumsum([len(part) for part in parts])[:-1])
+    return as_table(answers)
 
 
 # -- shards
 
 
-def found_shard(table: pa.Table) -> pa.Table:
+def found_shard(letters: list[Letter]) -> pa.Table:
     """A shard, built from the announcements of the parts."""
-    letters = sorted(_open(table), key=lambda letter: letter[1])
-    digests, numbers = _union([content["digest"] for _, _, (_, content) in letters])
-    links = {part: number for (_, part, _), number in zip(letters, numbers, strict=True)}
-    return _state(letters[0][0], Shard({"digest": digests}, links))
+    letters = sorted(letters, key=lambda letter: letter.sender)
+    digests, numbers = union([letter.content["digest"] for letter in letters])
+    links = {letter.sender: number for letter, number in zip(letters, numbers, strict=True)}
+    return as_table([Letter(letters[0].place, SELF, Shard({"digest": digests}, links))])
 
 
-def post(batch: pa.RecordBatch, *, reads: list[str]) -> Iterator[pa.RecordBatch]:
-    """Every shard sends each part the columns of its items."""
-    for place, _, shard in _open(batch):
-        yield _letters(
-            (part, -1 - place, _pack({name: shard.columns[name][at] for name in reads}))
-            for part, at in shard.links.items()
-        )
+def post(shard: Letter, *, reads: list[str]) -> Iterator[Letter]:
+    """A shard sends each part the columns of its items."""
+    columns = shard.content.columns
+    for part, at in shard.content.links.items():
+        yield Letter(part, -shard.place, {name: columns[name][at] for name in reads})
 
 
-def gather(table: pa.Table, *, dtype: type[np.generic], step: Step | None) -> pa.Table:
+def gather(letters: list[Letter], *, dtype: type[np.generic], step: Step | None) -> pa.Table:
     """A shard with the weights that all parts gave to its items, and with the columns that the step changes or adds."""
-    letters = list(_open(table))
-    ((place, _, shard),) = (letter for letter in letters if letter[1] == SELF)
+    (own,) = (letter for letter in letters if letter.sender == SELF)
+    shard = own.content
     total = np.zeros(len(shard.columns["digest"]), dtype)
     held = np.zeros(len(total), np.bool_)
     # In the order of a policy's parts: sums of floats depend on the order, and every engine must use the same.
-    answers = [(content[0], part, content[1]) for _, part, content in letters if part != SELF]
-    for _, part, given in sorted(answers, key=lambda answer: answer[:2]):
-        at = shard.links[part]
-        total[at] += given["total"]
-        held[at] |= given["held"]
+    answers = [letter for letter in letters if letter.sender != SELF]
+    for answer in sorted(answers, key=lambda answer: (answer.turn, answer.sender)):
+        at = shard.links[answer.sender]
+        total[at] += answer.content["total"]
+        held[at] |= answer.content["held"]
         if dtype is np.int64:
             np.minimum(total, SATURATION, out=total)
     columns = {**shard.columns, "total": total, "held": held}
-    return _state(place, replace(shard, columns={**columns, **step(columns)} if step else columns))
+    made = replace(shard, columns={**columns, **step(columns)} if step else columns)
+    return as_table([own._replace(content=made)])
 
 
-def update(batch: pa.RecordBatch, *, step: Step) -> Iterator[pa.RecordBatch]:
-    """The shards with the columns that the step changes or adds."""
-    for place, _, shard in _open(batch):
-        yield from _state(
-            place, replace(shard, columns={**shard.columns, **step(shard.columns)})
-        ).to_batches()
+def update(shard: Letter, *, step: Step) -> Iterator[Letter]:
+    """The shard with the columns that the step changes or adds."""
+    columns = shard.content.columns
+    yield shard._replace(content=replace(shard.content, columns={**columns, **step(columns)}))
 
 
-def find(batch: pa.RecordBatch, *, step: Callable[[Any], NDArray[Any]]) -> Iterator[pa.RecordBatch]:
-    """What the step finds in every shard."""
-    for place, sender, shard in _open(batch):
-        yield _letters([(place, sender, _pack(step(shard.columns)))])
-
-
-# -- letters
+def find(shard: Letter, *, step: Callable[[Any], NDArray[Any]]) -> Iterator[Letter]:
+    """What the step finds in a shard."""
+    yield shard._replace(content=step(shard.content.columns))
 
 
 def _to_shards(
-    part: int, rows: Rows, shards: int, turn: int = 0, **columns: NDArray[Any]
+    part: int, rows: Rows, shards: Places, turn: int = 0, **columns: NDArray[Any]
 ) -> Iterator[Letter]:
     """The columns of a part's items, divided into letters: digests are in ascending order, and so are shards."""
-    shard = (rows.item_digests[:, 0] >> np.uint64(32)) * np.uint64(shards) >> np.uint64(32)
-    bounds = np.searchsorted(shard, np.arange(shards + 1, dtype=np.uint64))
+    bounds = shard_bounds(rows.item_digests, len(shards))
     for number in np.flatnonzero(np.diff(bounds)).tolist():
         own = slice(bounds[number], bounds[number + 1])
-        yield -1 - number, part, _pack((turn, {name: column[own] for name, column in columns.items()}))
+        yield Letter(shards[number], part, {name: column[own] for name, column in columns.items()}, turn)
 
 
-def _read_mail(mail: pa.Table) -> dict[str, NDArray[Any]]:
+def _read_mail(mail: list[Letter]) -> dict[str, NDArray[Any]]:
     """The letters of all shards to one part, in the order of its items."""
-    letters = [content for _, _, content in sorted(_open(mail), key=lambda letter: letter[1])]
-    names: Mapping[str, Any] = letters[0] if letters else {}
-    return {name: np.concatenate([letter[name] for letter in letters]) for name in names}
-
-
-def _parts_in(table: pa.Table | pa.RecordBatch, key: str = "place") -> Iterator[Part]:
-    for number, payload in zip(table.column(key), table.column("payload"), strict=True):
-        yield number.as_py(), pickle.loads(payload.as_py())
-
-
-def _open(table: pa.Table | pa.RecordBatch) -> Iterator[tuple[int, int, Any]]:
-    for place, sender, payload in zip(*(table.column(name) for name in LETTERS.names), strict=True):
-        yield place.as_py(), sender.as_py(), pickle.loads(payload.as_py())
-
-
-def _letters(letters: Iterable[Letter]) -> pa.RecordBatch:
-    columns = list(zip(*letters, strict=True)) or [(), (), ()]
-    return pa.record_batch(
-        [pa.array(c, t.type) for c, t in zip(columns, LETTERS, strict=True)], schema=LETTERS
-    )
-
-
-def _state(place: int, shard: Shard) -> pa.Table:
-    return pa.Table.from_batches([_letters([(place, SELF, _pack(shard))])])
-
-
-def unpack(payload: bytes) -> Any:
-    """The content of a letter."""
-    return pickle.loads(payload)
-
-
-def _pack(content: Any) -> bytes:
-    return pickle.dumps(content, protocol=pickle.HIGHEST_PROTOCOL)
+    contents = [letter.content for letter in sorted(mail, key=lambda letter: letter.sender)]
+    names: Mapping[str, Any] = contents[0] if contents else {}
+    return {name: np.concatenate([content[name] for content in contents]) for name in names}

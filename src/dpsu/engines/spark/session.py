@@ -14,21 +14,34 @@ from dpsu.sources.discreet import raise_alone
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-GROUP = "dpsu"
 PROPERTIES = ("spark.job.description", "spark.jobGroup.id")
 OURS = re.compile(r"dpsu\.errors\.(\w+): ([^\n]+)")
-READERS = {"parquet": "parquet", "csv": "csv", "tsv": "csv", "jsonl": "json", "ndjson": "json"}
 
-
-def is_spark_frame(source: Any) -> bool:
-    """Whether this is a Spark DataFrame, classic or Connect, without importing Spark."""
-    module = type(source).__module__
-    return module.startswith("pyspark.sql") and type(source).__name__ == "DataFrame"
+REMEDIES = {
+    r"CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND|Checkpoint block rdd_\S+ not found": (
+        "an executor was lost, and with it a table that this release needs; nothing was released. Pass "
+        "spark_mode='barrier', where tasks start again, or set a checkpoint directory, for example with "
+        "sparkContext.setCheckpointDir (docs/cluster.md)"
+    ),
+    r"ExecutorLostFailure|Lost executor": (
+        "executors were lost several times, perhaps for lack of memory; nothing was released. Give them more "
+        "spark.executor.memoryOverhead, or use more of them (docs/cluster.md)"
+    ),
+    r"NOT_SUPPORTED_WITH_SERVERLESS|not supported on serverless": (
+        "this platform has no cache and no checkpoints; set spark.dpsu.scratch to a schema for scratch tables that nobody "
+        "else can read (docs/cluster.md)"
+    ),
+    r"BARRIER_STAGE|[Bb]arrier (execution mode|stage)": (
+        "Spark could not run the barrier stage, perhaps for lack of free slots; nothing was released. Free executors, lower "
+        "spark.dpsu.peers, or pass spark_mode='exchange' (docs/cluster.md)"
+    ),
+}
+"""What to do about failures of a cluster, by what Spark says."""
 
 
 def session_for(source: Any) -> "SparkSession":
-    """The session of a Spark frame; for files, the active session or a new one."""
-    if is_spark_frame(source):
+    """The session of a Spark frame; for tables and files, the active session or a new one."""
+    if hasattr(source, "sparkSession"):
         return source.sparkSession
     try:
         from pyspark.sql import SparkSession
@@ -42,27 +55,25 @@ def session_for(source: Any) -> "SparkSession":
         ) from None
 
 
-def scan_files(session: "SparkSession", source: Any, format: str | None) -> "tuple[DataFrame, bool]":
-    """The files as a Spark frame, and whether its column names come from a schema.
-
-    CSV has no types: its values are strings, and an empty field is null.
-    """
-    paths = [os.fspath(path) for path in (source if isinstance(source, list | tuple) else [source])]
-    kind = format or paths[0].removesuffix(".gz").rpartition(".")[2].lower()
-    if kind not in READERS:
-        raise InvalidArgument(
-            f"the ending of {paths[0]!r} says no known format; pass format= (--format): {', '.join(READERS)}"
-        )
-    reader = session.read.format(READERS[kind])
-    if READERS[kind] == "csv":
-        reader = reader.option("header", True).option("sep", "\t" if kind == "tsv" else ",")
-    with translated():
-        return reader.load(paths), kind == "parquet"
-
-
 def named(column: str) -> str:
     """The name of a column as Spark reads it, including dots."""
     return "`" + column.replace("`", "``") + "`"
+
+
+def setting(session: "SparkSession", name: str, default: str) -> str:
+    """A setting of the session; some platforms let a session read its own settings only."""
+    try:
+        return session.conf.get(name, default) or default
+    except Exception:
+        return default
+
+
+def whole_number(session: "SparkSession", name: str, default: int) -> int:
+    """A setting that is a whole number."""
+    value = setting(session, name, str(default))
+    if not value.isdigit():
+        raise InvalidArgument(f"the setting {name} must be a whole number, not {value!r}.")
+    return int(value)
 
 
 def set_python(session: "SparkSession") -> Callable[[], None]:
@@ -109,21 +120,24 @@ def drop_checkpoint(table: "DataFrame") -> None:
 
 
 @contextmanager
-def grouped_jobs(session: "SparkSession", description: str) -> Iterator[None]:
-    """Name the Spark jobs of this block, and give them a group, so that one release can be found and cancelled."""
+def grouped_jobs(session: "SparkSession", description: str, group: str) -> Iterator[None]:
+    """Name the Spark jobs of this block, and give them the group of their release, so that it can be cancelled.
+
+    A group that the caller has set stays. Connect has tags instead.
+    """
     context = getattr(session, "sparkContext", None)
-    if context is None:  # Connect has tags instead
-        session.addTag(GROUP)
+    if context is None:
+        session.addTag(group)
     else:
         before = {name: context.getLocalProperty(name) for name in PROPERTIES}
         context.setLocalProperty("spark.job.description", description)
         if before["spark.jobGroup.id"] is None:
-            context.setLocalProperty("spark.jobGroup.id", GROUP)
+            context.setLocalProperty("spark.jobGroup.id", group)
     try:
         yield
     finally:
         if context is None:
-            session.removeTag(GROUP)
+            session.removeTag(group)
         else:
             for name, value in before.items():
                 context.setLocalProperty(name, value)
@@ -150,5 +164,8 @@ def _translation(error: Exception) -> DpsuError:
         return SourceError(
             "the Spark workers have no dpsu: install it in their Python, spark.pyspark.python (docs/cluster.md)"
         )
+    for pattern, remedy in REMEDIES.items():
+        if re.search(pattern, text):
+            return SourceError(remedy)
     condition = getattr(error, "getCondition", lambda: None)() or type(error).__name__
     return SourceError(f"Spark failed with {condition}; see its log, for the curator only")

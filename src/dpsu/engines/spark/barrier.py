@@ -1,0 +1,178 @@
+"""A whole job within one barrier stage: rows stay in the memory of its tasks, which run the job together as peers.
+
+The rows are shuffled once, by user. Each task reads those of its users, and all tasks exchange sums directly
+(`flight`). A task that is lost restarts the stage, and all randomness is that of the key, so the release is the same. The
+released items are written by the tasks; what else a job finds, such as a noisy histogram, goes to the driver.
+"""
+
+import pickle
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from dpsu.algorithms.job import Chosen
+from dpsu.engines.local import LocalEngine
+from dpsu.engines.spark.parts import as_frame
+from dpsu.engines.spark.session import checkpoint, named, setting, translated, whole_number
+from dpsu.engines.spark.whole import Done
+from dpsu.sources.columns import key_columns
+from dpsu.sources.discreet import discreet
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+    from dpsu.engines.spark.engine import SparkEngine
+    from dpsu.engines.spark.flight import Passport
+    from dpsu.sources.source import Source
+
+PEERS = "spark.dpsu.peers"
+"""Setting: the number of tasks of the barrier stage; by default as many as can run at once."""
+
+FOUND = "dpsu: found"
+"""The column with what a task found beside the released items."""
+
+GRACE = 20.0
+"""Seconds that a task waits after it lost another, so that Spark reports the error of the first."""
+
+SETTLING = 1.0
+"""Seconds in which Spark notices that the tasks of the last job have ended."""
+
+Work = Callable[..., tuple[Done, pl.DataFrame]]
+"""`run_whole` with a job and its source: it takes rows, an engine, and how the engine meets its peers after reading."""
+
+
+@dataclass(frozen=True)
+class Room:
+    """How many tasks can run at once, or why a barrier stage cannot run here."""
+
+    peers: int
+    obstacle: str | None = None
+
+
+def room_for_peers(session: Any) -> Room:
+    """The room for a barrier stage: without enough of it Spark would retry for ten minutes, or stop the whole context."""
+    try:
+        import pyarrow.flight  # noqa: F401
+    except ImportError:
+        return Room(0, "pyarrow has no Arrow Flight")
+    if setting(session, "spark.dynamicAllocation.enabled", "false").lower() == "true":
+        return Room(0, "spark.dynamicAllocation.enabled is on, with which Spark has no barrier stages")
+    asked = whole_number(session, PEERS, 0)
+    context = getattr(session, "sparkContext", None)
+    if context is None and asked:
+        return Room(asked)
+    if context is None:
+        return Room(0, f"a Connect client does not know how many tasks can run at once: set {PEERS}")
+    slots, free = _slots(context)
+    if not slots:
+        return Room(0, "no executor is there")
+    deadline = time.monotonic() + SETTLING
+    while free < slots and time.monotonic() < deadline:
+        time.sleep(0.02)
+        slots, free = _slots(context)
+    if 2 * free < slots:
+        return Room(
+            min(slots, asked or slots), f"other jobs take {slots - free} of {slots} slots, more than half"
+        )
+    return Room(min(free, asked or free))
+
+
+def _slots(context: Any) -> tuple[int, int]:
+    """How many tasks can run at once, and how many more than now."""
+    scala = context._jsc.sc()
+    slots = scala.maxNumConcurrentTasks(scala.resourceProfileManager().defaultResourceProfile())
+    return slots, slots - sum(each.numRunningTasks() for each in scala.statusTracker().getExecutorInfos())
+
+
+def run_in_barrier(
+    spark: "SparkEngine", rows: "DataFrame", none: pl.DataFrame, source: "Source", work: Work, peers: int
+) -> Chosen:
+    """Run the work on the rows with this number of peers, and hand over what they found."""
+    from pyspark.sql.types import BinaryType, StructField, StructType
+
+    from dpsu.engines.spark.flight import Passport
+
+    threads = whole_number(spark.session, "spark.task.cpus", 1)
+    with LocalEngine(1) as local:
+        like = spark.session.createDataFrame(work(none, local)[1].clear().to_arrow())
+    task = partial(
+        _in_task,
+        work=work,
+        none=none,
+        passport=Passport.fresh(),
+        threads=threads,
+        parts=spark.parts,
+        types=like.toArrow().schema,
+    )
+    users, items = [*map(named, key_columns(source.user, "user"))], [*map(named, like.columns)]
+    schema = StructType([*like.schema.fields, StructField(FOUND, BinaryType())])
+    told = rows.repartition(peers, *users).mapInArrow(task, schema, barrier=True)
+    # A barrier stage that gives the result itself would not be run again; and the number of partitions says nothing.
+    kept = checkpoint(told.repartition(spark.parts, *items))
+    with translated():
+        found = [pickle.loads(row[0]) for row in kept.where(f"`{FOUND}` IS NOT NULL").select(FOUND).collect()]
+    return replace(_agreed(found), names=kept.where(f"`{FOUND}` IS NULL").select(*items))
+
+
+def _agreed(found: Sequence[Done]) -> Chosen:
+    """What all peers found. Notes for the curator are those of all peers that have rows."""
+    notes = [done.chosen.notes for done in found]
+    seen = [done.chosen.seen for done in found if done.rows] or [()]
+    return replace(
+        found[0].chosen,
+        notes=tuple(note for note in notes[0] if all(note in own for own in notes)),
+        seen=tuple(note for note in seen[0] if all(note in own for own in seen)),
+    )
+
+
+# -- within a task
+
+
+def _in_task(
+    batches: Iterable["pa.RecordBatch"],
+    *,
+    work: Work,
+    none: pl.DataFrame,
+    passport: "Passport",
+    threads: int,
+    parts: int,
+    types: "pa.Schema",
+) -> Iterator["pa.RecordBatch"]:
+    """The part of one peer: its released items, and a row with what else it found."""
+    import pyarrow as pa
+    from pyspark import BarrierTaskContext
+
+    from dpsu.engines.peers import PeerEngine
+    from dpsu.engines.spark.flight import FlightExchange, PeerLost
+
+    context = BarrierTaskContext.get()
+    rank = context.partitionId()
+    host = context.getTaskInfos()[rank].address.rpartition(":")[0]
+
+    def run() -> tuple[Done, pa.Table]:
+        with (
+            FlightExchange(host, passport) as exchange,
+            PeerEngine(exchange, threads, parts) as engine,
+            ThreadPoolExecutor(1) as pool,
+        ):
+            greetings = pool.submit(context.allGather, exchange.greeting)  # takes a second: read meanwhile
+            own = list(batches)
+            frame = as_frame(pa.Table.from_batches(own)) if own else none
+            own.clear()
+            try:
+                done, names = work(frame, engine, lambda: exchange.meet(rank, greetings.result()))
+                return done, names.to_arrow().cast(types)
+            except PeerLost:
+                time.sleep(GRACE)
+                raise
+
+    done, released = discreet(run, "a Spark task failed")()
+    yield from released.append_column(FOUND, pa.nulls(len(released), pa.binary())).to_batches()
+    nothing = [pa.nulls(1, each.type) for each in types]
+    yield pa.record_batch([*nothing, pa.array([pickle.dumps(done)], pa.binary())], [*types.names, FOUND])

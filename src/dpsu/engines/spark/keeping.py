@@ -1,0 +1,103 @@
+"""Tables that Spark keeps between the rounds of the exchange engine, and how they are removed.
+
+They are cached on the executors and checkpointed. Where a platform has neither, or where a Connect session cannot remove
+checkpoints, they are scratch tables in a schema of the caller's, which are dropped one after the other.
+"""
+
+import os
+from typing import TYPE_CHECKING, Protocol
+
+from dpsu.engines.spark.session import checkpoint, drop_checkpoint, named, setting, translated
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+SCRATCH = "spark.dpsu.scratch"
+"""Setting: the schema for scratch tables."""
+
+
+class Keeper(Protocol):
+    """Where tables are kept until they are dropped. All of them contain exact values."""
+
+    def keep(self, table: "DataFrame") -> "DataFrame":
+        """The table, computed now and read again many times."""
+
+    def renew(self, table: "DataFrame", old: "DataFrame | None") -> "DataFrame":
+        """The table, computed now and without its plan, in the place of the old one."""
+
+    def close(self) -> None:
+        """Drop all tables."""
+
+
+def keeper_for(session: "SparkSession") -> Keeper:
+    """Scratch tables if the session has a schema for them, else the cache."""
+    schema = setting(session, SCRATCH, "")
+    return Scratch(session, schema) if schema else Cache()
+
+
+class Cache:
+    """Caches and checkpoints. If a cached table is lost, Spark computes exactly the same table again."""
+
+    def __init__(self) -> None:
+        self._cached: list[DataFrame] = []
+        self._checkpoints: list[DataFrame] = []
+
+    def keep(self, table: "DataFrame") -> "DataFrame":
+        """Compute and cache the table."""
+        self._cached.append(table.persist())
+        with translated():
+            table.count()
+        return table
+
+    def renew(self, table: "DataFrame", old: "DataFrame | None") -> "DataFrame":
+        """Checkpoint the table, and drop the old one."""
+        made = checkpoint(table)
+        self._checkpoints.append(made)
+        if old is not None:
+            drop_checkpoint(old)
+        return made
+
+    def close(self) -> None:
+        """Drop all tables; a Connect client cannot drop checkpoints."""
+        for table in self._cached:
+            table.unpersist()
+        for table in self._checkpoints:
+            drop_checkpoint(table)
+
+
+class Scratch:
+    """Tables in a schema."""
+
+    def __init__(self, session: "SparkSession", schema: str) -> None:
+        self._session, self._schema = session, schema
+        self._names: dict[int, str] = {}
+        self._tables: list[DataFrame] = []
+
+    def keep(self, table: "DataFrame") -> "DataFrame":
+        """Write the table, and read it again."""
+        name = f"{self._schema}.{named(f'dpsu_scratch_{os.urandom(8).hex()}')}"
+        made: DataFrame | None = None
+        try:
+            with translated():
+                table.write.saveAsTable(name)
+                made = self._session.table(name)
+        finally:
+            self._names[id(made) if made is not None else -len(self._names)] = name
+        self._tables.append(made)  # as long as it is there, no other has its id
+        return made
+
+    def renew(self, table: "DataFrame", old: "DataFrame | None") -> "DataFrame":
+        """Write the table, and drop the old one."""
+        made = self.keep(table)
+        if old is not None:
+            self._drop(self._names.pop(id(old)))
+        return made
+
+    def close(self) -> None:
+        """Drop all tables."""
+        while self._names:
+            self._drop(self._names.popitem()[1])
+
+    def _drop(self, name: str) -> None:
+        with translated():
+            self._session.sql(f"DROP TABLE IF EXISTS {name}")

@@ -1,0 +1,103 @@
+"""A whole job within one Spark task, or within several that run it together: the code of the workers.
+
+A task hands over pieces: rows (place, piece), of which the first is what it found, and the others are released items.
+"""
+
+import io
+import pickle
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from dpsu.algorithms.job import Chosen, Job
+from dpsu.algorithms.public_items import Listed
+from dpsu.engines.contract import Engine
+from dpsu.engines.local import LocalEngine
+from dpsu.engines.spark.parts import as_block, as_frame, in_large_batches
+from dpsu.randomness.stream import Stream
+from dpsu.sources.discreet import discreet
+from dpsu.sources.source import Source
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+PIECES = "place long, piece binary"
+PIECE_ROWS = 1 << 16
+
+
+@dataclass(frozen=True, repr=False)
+class Done:
+    """What a task found besides the names: the parts of `Chosen`, what the job has learned, and whether it had rows."""
+
+    chosen: Chosen
+    learned: dict[str, Any]
+    rows: bool
+
+
+def run_whole(
+    rows: pl.DataFrame,
+    engine: Engine,
+    meet: Callable[[], None] = lambda: None,
+    *,
+    job: Job,
+    source: Source,
+    lists: Listed,
+    stream: Stream,
+) -> tuple[Done, pl.DataFrame]:
+    """Read and select with this engine, which `meet` connects to its peers after reading.
+
+    All randomness is that of `stream`, so a task that is run again finds the same.
+    """
+    before = dict(vars(job))
+    sets = job.read(engine, replace(source, data=rows), lists, stream)
+    meet()
+    chosen = job.select(engine, sets, lists, stream, lambda stage: None)
+    learned = {name: value for name, value in vars(job).items() if before.get(name) is not value}
+    seen = tuple(getattr(sets, "notes", ()))
+    return Done(replace(chosen, names=None, seen=seen), learned, rows.height > 0), chosen.names
+
+
+def packed(batches: Iterable["pa.RecordBatch"]) -> Iterator["pa.RecordBatch"]:
+    """Rows in blocks: Spark moves a block as one row, and makes Arrow of rows on all executors and not in one task."""
+    import pyarrow as pa
+
+    pack = discreet(as_block, "a Spark task failed")
+    for table in in_large_batches(batches):
+        yield pa.record_batch({"rows": pa.array([pack(table)], pa.binary())})
+
+
+def in_one_task(
+    batches: Iterable["pa.RecordBatch"],
+    *,
+    work: Callable[[pl.DataFrame, Engine], tuple[Done, pl.DataFrame]],
+    none: pl.DataFrame,
+    threads: int,
+) -> Iterator["pa.RecordBatch"]:
+    """The whole run on the blocks of rows of this task, as pieces."""
+    import pyarrow as pa
+
+    def run() -> tuple[Done, pl.DataFrame]:
+        blocks = [block for batch in batches for block in batch.column(0)]
+        tables = [pa.ipc.open_stream(block.as_buffer()).read_all() for block in blocks]
+        with LocalEngine(threads) as engine:
+            return work(as_frame(pa.concat_tables(tables)) if tables else none, engine)
+
+    done, names = discreet(run, "a Spark task failed")()
+    yield from as_pieces(done, names, first=0, rest=1)
+
+
+def as_pieces(found: Any, names: pl.DataFrame, *, first: int, rest: int) -> Iterator["pa.RecordBatch"]:
+    """What a task found at the place `first`, and the released items at the places from `rest`."""
+    yield _piece(first, pickle.dumps(found))
+    for place, piece in enumerate(names.iter_slices(PIECE_ROWS) if names.height else [names], rest):
+        written = io.BytesIO()
+        piece.write_ipc_stream(written)
+        yield _piece(place, written.getvalue())
+
+
+def _piece(place: int, content: bytes) -> "pa.RecordBatch":
+    import pyarrow as pa
+
+    return pa.record_batch({"place": pa.array([place]), "piece": pa.array([content], pa.binary())})

@@ -1,0 +1,194 @@
+"""Whole jobs on peers, in memory and over Arrow Flight: the release of one engine, and nobody else gets in."""
+
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from functools import partial
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from peer_threads import desks, divided
+
+import dpsu
+from dpsu.algorithms.catalogue import find
+from dpsu.algorithms.holders import counting_terms
+from dpsu.algorithms.job import SingleJob
+from dpsu.algorithms.public_items import read_lists
+from dpsu.algorithms.request import Request
+from dpsu.engines.local import LocalEngine
+from dpsu.engines.peers import PeerEngine
+from dpsu.randomness.stream import Stream
+from dpsu.sources.source import Source
+
+pytest.importorskip("pyarrow.flight")
+
+from dpsu.engines.spark import flight
+from dpsu.engines.spark.whole import Done, run_whole
+
+STREAM = Stream(bytes(range(32)), seeded=True)
+SPENT = {"spent": (-2.0, 8.0)}
+
+
+def baskets() -> pl.DataFrame:
+    rng = np.random.default_rng(1)
+    frame = pl.DataFrame({"user": rng.integers(0, 900, 9000), "item": rng.zipf(1.3, 9000) % 1500})
+    spent = pl.Series("spent", rng.integers(-1, 9, 9000))
+    return frame.select("user", item=pl.format("word{}", "item")).with_columns(spent)
+
+
+def work_of(
+    algorithm: Any = "focused-gaussian", public: Any = None, exclude: Any = None, **measures: Any
+) -> tuple[Any, Any]:
+    """A job, and what runs it on rows with an engine."""
+    counting = counting_terms(**{"counts": False, **measures})
+    job = SingleJob(find(algorithm), Request(3.0, 1e-4, 10), counting)
+    source = Source.of(None, user="user", item="item")
+    if counting is not None:
+        source = Source(None, "user", "item", sums=counting.sums)
+    return job, partial(run_whole, job=job, source=source, lists=read_lists(public, exclude), stream=STREAM)
+
+
+def on_peers(work: Any, exchanges: Sequence[Any], frame: pl.DataFrame) -> list[tuple[Done, pl.DataFrame]]:
+    def peer(rank: int, rows: pl.DataFrame) -> tuple[Done, pl.DataFrame]:
+        with PeerEngine(exchanges[rank], threads=1, parts=1) as engine:
+            return work(rows, engine)
+
+    with ThreadPoolExecutor(len(exchanges)) as pool:
+        return list(pool.map(peer, range(len(exchanges)), divided(frame, len(exchanges))))
+
+
+WORK: dict[str, dict[str, Any]] = {
+    "focused": {},
+    "auto": {"algorithm": "auto"},
+    "policy": {"algorithm": dpsu.PolicyLaplace(parts=3)},
+    "mad2r": {"algorithm": "mad2r"},
+    "lists": {"public": ["word3", "nothing", "none"], "exclude": ["word1"]},
+    "counts": {"counts": True, "public": ["word3", "nothing", "none"], "exclude": ["word1"]},
+    "sums": {"sums": SPENT, "others": True},
+}
+
+
+@pytest.mark.parametrize("size", [1, 3])
+@pytest.mark.parametrize("name", WORK)
+def test_peers_find_what_one_engine_does(name: str, size: int) -> None:
+    _, work = work_of(**WORK[name])
+    with LocalEngine(1) as engine:
+        done, names = work(baskets(), engine)
+    found = on_peers(work, desks(size), baskets())
+    together = pl.concat([own for _, own in found])
+    assert names.height > 20
+    assert together.sort(names.columns).equals(names.sort(names.columns))
+    for own, _ in found:
+        assert (own.chosen.fields, own.chosen.users) == (done.chosen.fields, done.chosen.users)
+        assert own.chosen.others == done.chosen.others
+
+
+@pytest.fixture
+def exchanges() -> Iterator[list[flight.FlightExchange]]:
+    """Three exchanges of one release, not yet connected."""
+    passport = flight.Passport.fresh()
+    with ExitStack() as stack:
+        yield [stack.enter_context(flight.FlightExchange("localhost", passport)) for _ in range(3)]
+
+
+def connect(exchanges: list[flight.FlightExchange]) -> None:
+    greetings = [each.greeting for each in exchanges]
+    for rank, each in enumerate(exchanges):
+        each.meet(rank, greetings)
+
+
+def test_peers_over_flight_find_the_same(
+    exchanges: list[flight.FlightExchange], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(flight, "PIECE", 100)
+    connect(exchanges)
+    _, work = work_of(algorithm="auto", counts=True)
+    with LocalEngine(1) as engine:
+        _, names = work(baskets(), engine)
+    found = pl.concat([own for _, own in on_peers(work, exchanges, baskets())])
+    assert found.sort(names.columns).equals(names.sort(names.columns))
+
+
+PARCELS = {
+    "numbers": np.arange(-3, 4),
+    "digests": np.arange(14, dtype=np.uint64).reshape(7, 2),
+    "marks": np.arange(7) % 2 == 0,
+    "values": np.linspace(0, 1, 7),
+}
+
+
+@pytest.mark.parametrize("rows", [0, 7])
+def test_a_parcel_arrives_as_it_was_sent(rows: int) -> None:
+    parcel = {name: values[:rows] for name, values in PARCELS.items()}
+    import pyarrow as pa
+
+    arrived = flight.unpack(pa.Table.from_batches([flight.pack(parcel)]))
+    for name, values in parcel.items():
+        assert arrived[name].dtype == values.dtype
+        assert np.array_equal(arrived[name], values)
+        assert arrived[name].flags.writeable
+
+
+def test_only_peers_of_the_release_get_in(exchanges: list[flight.FlightExchange]) -> None:
+    """With the certificate and the token a call passes; without either it is refused."""
+    connect(exchanges)
+    host, port, _ = exchanges[0].greeting.split()
+    good = exchanges[1]
+    answered = good._clients[0].do_action(flight.flight.Action("present", b""), good._options)
+    assert list(answered) == []
+
+    forged = flight.flight.FlightCallOptions(headers=[(flight.TOKEN.encode(), b"0" * 64)])
+    for options in (forged, None):
+        with pytest.raises(flight.flight.FlightUnauthenticatedError):
+            list(good._clients[0].do_action(flight.flight.Action("present", b""), options))
+
+    other = flight.Passport.fresh()
+    for certificate, key in ((other.certificate, other.key), (None, None)):
+        client = flight.flight.FlightClient(
+            f"grpc+tls://{host}:{port}",
+            tls_root_certs=good._passport.certificate,
+            cert_chain=certificate,
+            private_key=key,
+            override_hostname=flight.NAME,
+        )
+        with pytest.raises(flight.flight.FlightError):
+            list(client.do_action(flight.flight.Action("present", b""), good._options))
+    clear = flight.flight.FlightClient(f"grpc://{host}:{port}")
+    with pytest.raises(flight.flight.FlightError):
+        list(clear.do_action(flight.flight.Action("present", b""), good._options))
+
+
+def test_another_attempt_has_another_token() -> None:
+    """The peers of an earlier attempt of the same release are refused."""
+    passport, tokens = flight.Passport.fresh(), []
+    for _ in range(2):
+        with flight.FlightExchange("localhost", passport) as alone:
+            alone.meet(0, [alone.greeting])
+            tokens.append(alone._office._door._expected)
+    assert tokens[0] != tokens[1]
+
+
+def test_a_lost_peer_ends_the_wait_of_the_others(
+    exchanges: list[flight.FlightExchange], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(flight, "PATIENCE", 0.2)
+    connect(exchanges)
+    parcels = [{"value": np.arange(3)}] * 3
+    waiting: list[Any] = []
+
+    def swap(exchange: flight.FlightExchange) -> None:
+        try:
+            exchange.swap(parcels)
+        except flight.PeerLost as lost:
+            waiting.append(lost)
+
+    threads = [threading.Thread(target=swap, args=(each,)) for each in exchanges[:2]]
+    for thread in threads:
+        thread.start()
+    exchanges[2].__exit__()
+    for thread in threads:
+        thread.join(60)
+    assert len(waiting) == 2
