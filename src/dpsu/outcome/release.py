@@ -216,7 +216,11 @@ class SparkRelease(Release):
         names = self._names
         if names.session is None:
             raise InvalidArgument("this release was copied from another process and has no Spark session.")
-        return names.session.createDataFrame(names.frame.to_arrow()).repartition(names.partitions)
+        if names.frame.height:
+            made = names.session.createDataFrame(names.frame.to_arrow())
+        else:  # Connect refuses no rows
+            made = names.session.createDataFrame(names.frame.clear(1).to_arrow()).limit(0)
+        return made.repartition(names.partitions)
 
     @cached_property
     def _frame(self) -> pl.DataFrame:

@@ -100,7 +100,9 @@ def run_in_barrier(
 
     threads = whole_number(spark.session, "spark.task.cpus", 1)
     with LocalEngine(1) as local:
-        like = spark.session.createDataFrame(work(none, local)[1].clear().to_arrow())
+        like = spark.session.createDataFrame(
+            work(none, local)[1].clear(1).to_arrow()
+        )  # Connect refuses no rows
     task = partial(
         _in_task,
         work=work,
