@@ -165,12 +165,14 @@ def test_sums_need_columns_that_are_not_keys():
 
 def test_the_cut_of_auto_is_the_size_of_the_middle_user_unless_noise_hides_it():
     none = [0] * 11
-    assert cut_of_sizes([400, 700, *none[2:]], 0.01) == 2
-    assert cut_of_sizes([-30, 10, 20, 40, 5, 900, *none[6:]], 5.0) == 12
+    assert cut_of_sizes([400, 700, *none[2:]], 0.01, 0) == 2
+    assert cut_of_sizes([400, 700, *none[2:]], 0.01, 3) == 5
+    assert cut_of_sizes([400, 700, *none[2:]], 0.01, 30) == 7
+    assert cut_of_sizes([-30, 10, 20, 40, 5, 900, *none[6:]], 5.0, 30) == 24
     assert (
-        cut_of_sizes(none, 0.01)
-        is cut_of_sizes([-5, *none[1:]], 0.01)
-        is cut_of_sizes([50] * 11, 100.0)
+        cut_of_sizes(none, 0.01, 0)
+        is cut_of_sizes([-5, *none[1:]], 0.01, 0)
+        is cut_of_sizes([50] * 11, 100.0, 0)
         is None
     )
 
@@ -337,9 +339,10 @@ def test_notes_of_tuning_and_levels_reach_the_curator(made):
 def test_a_release_implies_holders_and_lists_do_not():
     """Counts that are noise are not below the holders that an item needs, except for items of a list."""
     data = {n: ["of", "and"] if n < 500 else ["public"] for n in range(505)}
-    how = {**PRIVACY, "public_items": ["public", "nobody's"]}
+    focused = {**PRIVACY, "algorithm": "focused-gaussian"}
+    how = {**focused, "public_items": ["public", "nobody's"]}
     noisy = dpsu.Counts(share=1e-5, max_items=2)
-    floor = dpsu.plan(**PRIVACY, counts=noisy).users_needed(chance=0.5, set_size=1)
+    floor = dpsu.plan(**focused, counts=noisy).users_needed(chance=0.5, set_size=1)
     with seeded(1):
         many = [dpsu.release(data, **how, counts=noisy) for _ in range(8)]
         raw = [

@@ -72,13 +72,13 @@ def _mechanism(stated: Fields) -> Iterator[str]:
     if counts and "epsilon" in counts:
         if exceeds(delta_of_shift(mpf(counts["epsilon"]), shift), counts["delta"]):
             yield "counts"
-        epsilon, delta = epsilon - mpf(counts["epsilon"]), delta - mpf(counts["delta"])
-        alone = True
-    else:
-        alone = not counts
+    alone = not counts or "epsilon" in counts
     if stated["algorithm"] == "auto":
-        yield from _auto(stated, epsilon, delta)
-    elif parameters["noise"] == "gaussian":
+        yield from _auto(stated, epsilon, delta, shift)
+        return
+    if counts and "epsilon" in counts:
+        epsilon, delta = epsilon - mpf(counts["epsilon"]), delta - mpf(counts["delta"])
+    if parameters["noise"] == "gaussian":
         yield from _gaussian(stated, epsilon, delta, shift, alone)
     elif stated["algorithm"] == "optimal-single":
         yield from _coin(stated, epsilon, delta)
@@ -284,14 +284,30 @@ def _curve(stated: Fields, epsilon: Any, delta: Any) -> Iterator[str]:
             yield f"delta of a user less at {total}"
 
 
-def _auto(stated: Fields, epsilon: Any, delta: Any) -> Iterator[str]:
-    """The branch by itself; with private steps also those, each alone, and their sum with the worse branch."""
+def _auto(stated: Fields, epsilon: Any, delta: Any, shift: Any) -> Iterator[str]:
+    """The branch by itself; with private steps also those, each alone, and their sum with the worse branch.
+
+    Counts, which one user moves by `shift`, share what belongs to the branch.
+    """
     parameters = stated["parameters"]
-    chosen = parameters["chosen"]
+    chosen, counts = parameters["chosen"], parameters.get("counts", {})
     yield from (f"branch: {found}" for found in _mechanism(chosen))
+    l1 = chosen["budget"] is None
+    if l1:
+        used = [mpf(chosen[name]) + mpf(counts.get(name, 0)) for name in ("epsilon", "delta")]
+    else:
+        mu, new = spent(chosen)
+        used = [mpmath.sqrt(mu**2 + shift**2), new]
     if "sizes" not in parameters:
-        if exceeds(chosen["epsilon"], epsilon) or exceeds(chosen["delta"], delta):
+        room = [epsilon, delta] if l1 else [stated["budget"]["mu"], stated["budget"]["delta_new"]]
+        if (
+            any(map(exceeds, used, room))
+            or exceeds(chosen["epsilon"], epsilon)
+            or exceeds(chosen["delta"], delta)
+        ):
             yield "the branch alone"
+        if not l1 and counts and exceeds(delta_of_shift(epsilon, used[0]), delta):
+            yield "delta of the branch and counts"
         return
     popular = parameters["popular"]
     first = {**stated, "algorithm": "weighted-laplace", "parameters": popular, "max_items": 10**5}
@@ -299,13 +315,11 @@ def _auto(stated: Fields, epsilon: Any, delta: Any) -> Iterator[str]:
         f"popular: {found}" for found in _curve(first, mpf(popular["epsilon"]), mpf(popular["delta"]))
     )
     steps = mpf(popular["epsilon"]), mpf(parameters["sizes"]["epsilon"])
-    l1, focused = parameters["l1"], parameters["focused"]
-    if chosen["budget"] is None:
-        if exceeds(chosen["epsilon"], l1["epsilon"]) or exceeds(chosen["delta"], l1["delta"]):
-            yield "the branch"
-    elif any(map(exceeds, spent(chosen), (focused["mu"], focused["delta_new"]))):
+    branch, focused = parameters["l1"], parameters["focused"]
+    room = [branch["epsilon"], branch["delta"]] if l1 else [focused["mu"], focused["delta_new"]]
+    if any(map(exceeds, used, room)):
         yield "the branch"
-    if exceeds(l1["epsilon"] + sum(steps), epsilon):
+    if exceeds(branch["epsilon"] + sum(steps), epsilon):
         yield "epsilon"
     total = mpf(popular["delta"])
     for first_sign in (1, -1):
@@ -313,7 +327,7 @@ def _auto(stated: Fields, epsilon: Any, delta: Any) -> Iterator[str]:
             loss = first_sign * steps[0] + second_sign * steps[1]
             weight = mpmath.exp(loss / 2) / (4 * mpmath.cosh(steps[0] / 2) * mpmath.cosh(steps[1] / 2))
             gaussian = delta_of_shift(epsilon - loss, mpf(focused["mu"])) + mpf(focused["delta_new"])
-            total += weight * max(gaussian, mpf(l1["delta"]))
+            total += weight * max(gaussian, mpf(branch["delta"]))
     if exceeds(total, delta):
         yield "delta of all steps"
 

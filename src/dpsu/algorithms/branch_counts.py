@@ -13,7 +13,7 @@ from typing import Any
 from dpsu.algorithms import auto_rule as rule
 from dpsu.algorithms.algorithm import Algorithm
 from dpsu.algorithms.auto import AutoMechanism
-from dpsu.algorithms.holders import Counting, CountingTerms, half_width, share_apart, share_mu
+from dpsu.algorithms.holders import DEFAULT_CUT, Counting, CountingTerms, half_width, share_apart, share_mu
 from dpsu.algorithms.mechanism import Mechanism
 from dpsu.algorithms.ordered import OrderedLaplace
 from dpsu.algorithms.policy import PolicyLaplace
@@ -72,20 +72,25 @@ class BranchCounting(Counting):
         assert isinstance(mechanism, AutoMechanism)
         chosen, sizes = fixed["chosen"], fixed["sizes"]
         counting = self.of_branch[chosen["algorithm"]]
-        cut = cut_of_sizes(sizes["users"], 1 / sizes["epsilon"]) if counting.terms.free else None
+        found = (sizes["users"], 1 / sizes["epsilon"], fixed["popular"]["items"])
+        cut = cut_of_sizes(*found) if counting.terms.free else None
         if cut is not None:
             counting = counting.recut(cut, {"cut": FROM_SIZES})
         return counting.beside(mechanism.branches[chosen["algorithm"], chosen["max_items"]])
 
 
-def cut_of_sizes(users: Sequence[int], scale: float) -> int | None:
-    """The size of the middle user's set in this noisy histogram, rounded up; None if noise hides it."""
+def cut_of_sizes(users: Sequence[int], scale: float, popular: int) -> int | None:
+    """The size of the middle user's set in this noisy histogram, rounded up; None if noise hides it.
+
+    Popular items have left these sets, but they count as well: up to as many as that size, or as the default cut.
+    """
     clear = rule.seen(users, scale)
     below = 0
     for count, size in zip(clear, rule.MIDDLES, strict=False):
         below += count
         if 2 * below >= sum(clear):
-            return math.ceil(size)
+            middle = math.ceil(size)
+            return middle + min(popular, max(middle, DEFAULT_CUT))
     return None
 
 

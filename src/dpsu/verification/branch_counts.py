@@ -61,7 +61,7 @@ def without_cut(told: Fields) -> tuple[Fields, object]:
 
 
 def cut_follows(parameters: Fields, told: Fields, cut: object) -> list[Check]:
-    """A cut that is said to follow from the noisy sizes is that of the rule: the size of the middle user's set."""
+    """A cut that is said to follow from the noisy sizes is that of the rule: the middle user's size and popular items."""
     if cut is None:
         return []
     users, epsilon = parameters["sizes"]["users"], parameters["sizes"]["epsilon"]
@@ -69,7 +69,7 @@ def cut_follows(parameters: Fields, told: Fields, cut: object) -> list[Check]:
         isinstance(users, list) and all(map(is_number, users)) and len(users) == len(MIDDLES)
     ):
         raise ValueError("the cut of counts follows from nothing that is stated")
-    expected = _middle(users, 1 / float(epsilon))
+    expected = _cut(users, 1 / float(epsilon), parameters["popular"]["items"])
     found = whole(told["max_items"])
     most = parameters["asked"]["max_items"]
     bound = MOST_OF_AUTO if most == "auto" else whole(most)
@@ -82,9 +82,10 @@ def cut_follows(parameters: Fields, told: Fields, cut: object) -> list[Check]:
     ]
 
 
-def _middle(users: list[int], scale: float) -> int | None:
+def _cut(users: list[int], scale: float, popular: int) -> int | None:
     clear = [count if count > 6 * scale else 0 for count in users]
     if sum(users) < 4 * math.sqrt(2 * len(users)) * scale or not any(clear):
         return None
     place = next(k for k, below in enumerate(accumulate(clear)) if 2 * below >= sum(clear))
-    return math.ceil(MIDDLES[place])
+    middle = math.ceil(MIDDLES[place])
+    return middle + min(popular, max(middle, 5))
