@@ -30,7 +30,12 @@ def test_it_splits_as_the_release_does(rule: str) -> None:
 
 def test_it_is_saved_and_loaded(tmp_path: Path) -> None:
     release = dpsu.release(
-        {n: ["the cat", f"secret{n}"] for n in range(500)}, text=True, ngrams=(1, 2), epsilon=8, delta=1e-6
+        {n: ["the cat", f"secret{n}"] for n in range(500)},
+        text=True,
+        ngrams=(1, 2),
+        epsilon=8,
+        delta=1e-6,
+        algorithm="focused-gaussian",
     )
     assert "the cat" in release
     release.to_tokenizer().save(str(tmp_path / "tokenizer.json"))
