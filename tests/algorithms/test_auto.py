@@ -11,7 +11,15 @@ from user_sets import numbered, sets_of
 
 import dpsu
 from dpsu.algorithms import auto_rule as rule
-from dpsu.algorithms.auto import DELTA_L1, DELTA_NEW, DELTA_POPULAR, EPSILON_POPULAR, EPSILON_SIZES, ROUND
+from dpsu.algorithms.auto import (
+    ALPHA,
+    DELTA_L1,
+    DELTA_NEW,
+    DELTA_POPULAR,
+    EPSILON_POPULAR,
+    EPSILON_SIZES,
+    ROUND,
+)
 from dpsu.algorithms.request import Request
 from dpsu.engines.local import LocalEngine, tallied
 from dpsu.errors import InvalidArgument
@@ -172,7 +180,7 @@ def test_beside_counts_it_is_focused_gaussian():
 def test_a_hint_chooses_for_free():
     hinted, plain = (
         dpsu.Auto(typical_items=3).calibrate(Request.asked(1, 1e-6, "auto")),
-        dpsu.OrderedLaplace().calibrate(Request(1, 1e-6, 300)),
+        dpsu.OrderedLaplace(alpha=ALPHA).calibrate(Request(1, 1e-6, 300)),
     )
     ((_, branch),) = hinted.branches.items()
     assert branch.parameters() == plain.parameters()

@@ -34,7 +34,7 @@ def rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-RELEASE = ["release", *COLUMNS, *PRIVACY]
+RELEASE = ["release", *COLUMNS, *PRIVACY, "--algorithm", "focused-gaussian"]
 INPUTS_AS_OUTPUTS = {
     "itself": ([*RELEASE, "rows.csv", "-o", "rows.csv"], "--output"),
     "another spelling": ([*RELEASE, "rows.csv", "-o", "./folder/../rows.csv"], "--output"),

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 from command import dpsu, dpsu_process
 
-PRIVACY = ["--epsilon", "8", "--delta", "1e-15"]
+PRIVACY = ["--epsilon", "8", "--delta", "1e-15", "--algorithm", "focused-gaussian"]
 """With `posts` and noise of a process of its own, the probability of another result is below 1e-12: at most 400 users times
 a delta_new of 4e-16 for their secrets; the items that all hold exceed the threshold by 12 sigma in the first round."""
 

@@ -92,6 +92,8 @@ def test_the_command_shows_no_password(filled: str, tmp_path: Path) -> None:
         "1",
         "--delta",
         "1e-6",
+        "--algorithm",
+        "focused-gaussian",
         "-o",
         tmp_path / "words.csv",
     ]

@@ -69,14 +69,14 @@ def _mechanism(stated: Fields) -> Iterator[str]:
     counts, shift = parameters.get("counts"), mpf(0)
     if counts:
         shift = mpmath.sqrt(_measured(counts, stated["max_items"]))
-    if counts and "epsilon" in counts:
-        if exceeds(delta_of_shift(mpf(counts["epsilon"]), shift), counts["delta"]):
-            yield "counts"
-    alone = not counts or "epsilon" in counts
+    apart = counts is not None and "epsilon" in counts
+    if apart and exceeds(delta_of_shift(mpf(counts["epsilon"]), shift), counts["delta"]):
+        yield "counts"
+    alone = apart or not counts
     if stated["algorithm"] == "auto":
         yield from _auto(stated, epsilon, delta, shift)
         return
-    if counts and "epsilon" in counts:
+    if apart:
         epsilon, delta = epsilon - mpf(counts["epsilon"]), delta - mpf(counts["delta"])
     if parameters["noise"] == "gaussian":
         yield from _gaussian(stated, epsilon, delta, shift, alone)

@@ -67,8 +67,9 @@ def test_names_that_look_like_options_or_paths_are_names(tmp_path: Path) -> None
         source
     )
     run = command(
-        "release", source, "--user", "u", "--item", "i", "--epsilon", "5", "--delta", "1e-6", "-o", target
-    )
+        "release", source, "--user", "u", "--item", "i", "--epsilon", "5", "--delta", "1e-6", "-o", target,
+        "--algorithm", "focused-gaussian",
+    )  # fmt: skip
     assert run.returncode == 0, run.stderr
     assert sorted(pl.read_csv(target)["i"]) == sorted(names)
 

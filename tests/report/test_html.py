@@ -304,6 +304,7 @@ def test_the_command(tmp_path: Path) -> None:
     paths = {name: tmp_path / name for name in ("out.csv", "statement.json", "report.html", "again.html")}
     run = command(
         "release", source, "--user", "u", "--item", "i", "--epsilon", "3", "--delta", "1e-6", "-o", paths["out.csv"],
+        "--algorithm", "focused-gaussian",
         "--statement", paths["statement.json"], "--report", paths["report.html"], "-q",
     )  # fmt: skip
     assert run.returncode == 0, run.stderr

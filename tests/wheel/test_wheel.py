@@ -36,7 +36,7 @@ def test_the_wheel_runs_where_nothing_else_is(empty_environment: Path, tmp_path:
     pl.DataFrame({"author": range(500), "word": ["hello"] * 500}).write_csv(source)
     command = [
         empty_environment / "dpsu", "release", source, "--user", "author", "--item", "word",
-        "--epsilon", "1", "--delta", "1e-6", "-o", target,
+        "--epsilon", "1", "--delta", "1e-6", "--algorithm", "focused-gaussian", "-o", target,
     ]  # fmt: skip
     run = subprocess.run(list(map(str, command)), capture_output=True, check=False)
     assert run.returncode == 0, run.stderr
