@@ -263,7 +263,7 @@ class Auto(Algorithm):
             name, cut = rule.choose_by_hint(self.typical_items, _middle(request), parts)
             cut = cut if request.free else request.max_items
             own = replace(request, max_items=cut)
-            found = FocusedGaussian() if name == rule.FOCUSED else _l1(name, parts)
+            found = FocusedGaussian() if name == rule.FOCUSED else l1_algorithm(name, parts)
             return AutoMechanism(
                 request, self.typical_items, parts, None, {(name, cut): found.calibrate(own)}
             )
@@ -275,7 +275,7 @@ class Auto(Algorithm):
             for cut in cuts
         }
         for name in (rule.ORDERED, rule.POLICY):
-            branches[name, request.max_items] = _l1(name, parts).calibrate(l1)
+            branches[name, request.max_items] = l1_algorithm(name, parts).calibrate(l1)
         return AutoMechanism(request, None, parts, sizing, branches)
 
 
@@ -284,7 +284,8 @@ def _middle(request: Request) -> float:
     return ReleaseCurve(request.epsilon, request.delta).midpoint
 
 
-def _l1(name: str, parts: int) -> Algorithm:
+def l1_algorithm(name: str, parts: int) -> Algorithm:
+    """The ℓ1 algorithm of a branch."""
     kind = OrderedLaplace if name == rule.ORDERED else PolicyLaplace
     return kind(alpha=ALPHA, parts=parts)
 

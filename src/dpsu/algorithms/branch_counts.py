@@ -11,12 +11,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dpsu.algorithms import auto_rule as rule
-from dpsu.algorithms.algorithm import Algorithm
-from dpsu.algorithms.auto import AutoMechanism
+from dpsu.algorithms.auto import AutoMechanism, l1_algorithm
 from dpsu.algorithms.holders import DEFAULT_CUT, Counting, CountingTerms, half_width, share_apart, share_mu
 from dpsu.algorithms.mechanism import Mechanism
-from dpsu.algorithms.ordered import OrderedLaplace
-from dpsu.algorithms.policy import PolicyLaplace
 from dpsu.algorithms.request import Request
 from dpsu.algorithms.share import whole_budget
 
@@ -40,7 +37,7 @@ def share_in_branches(auto: AutoMechanism, terms: CountingTerms) -> tuple[AutoMe
         made = (
             share_mu(request, cut, whole, terms)
             if name == rule.FOCUSED
-            else share_apart(_algorithm(name, auto.parts), left, terms)
+            else share_apart(l1_algorithm(name, auto.parts), left, terms)
         )
         branches[name, cut], counts[name] = made[0], replace(made[1], request=request)
     shared, first = replace(auto, branches=branches), next(iter(counts.values()))
@@ -92,7 +89,3 @@ def cut_of_sizes(users: Sequence[int], scale: float, popular: int) -> int | None
             middle = math.ceil(size)
             return middle + min(popular, max(middle, DEFAULT_CUT))
     return None
-
-
-def _algorithm(name: str, parts: int) -> Algorithm:
-    return OrderedLaplace(parts=parts) if name == rule.ORDERED else PolicyLaplace(parts=parts)
