@@ -138,10 +138,11 @@ def test_extreme_privacy_is_refused_or_verified(epsilon, delta):
     scale=st.sampled_from([1.0, 100.0, 2000.0]),
     middle=st.sampled_from([1.0, 2.2, 2.48, 15.0, 300.0]),
     parts=st.sampled_from([1, 8]),
+    counted=st.booleans(),
 )
-def test_the_verifier_knows_the_rule(users, popular, scale, middle, parts):
-    possible = choices(users, popular, scale, middle, parts)
-    assert rule.choose(users, popular, scale, middle, parts) in possible
+def test_the_verifier_knows_the_rule(users, popular, scale, middle, parts, counted):
+    possible = choices(users, popular, scale, middle, parts, counted)
+    assert rule.choose(users, popular, scale, middle, parts, counted) in possible
     assert len(possible) <= 3
 
 
@@ -156,6 +157,13 @@ def test_sizes_decide():
     assert rule.choose(many, 0, 100.0, 15.0, 1) == (rule.FOCUSED, 100)
 
 
+def test_counts_leave_only_small_sets_to_the_l1_family():
+    ones, threes = [10**5] + [0] * 10, [0, 0, 10**5] + [0] * 8
+    assert rule.choose(threes, 1000, 100.0, 15.0, 1)[0] == rule.ORDERED
+    assert rule.choose(threes, 1000, 100.0, 15.0, 1, counted=True)[0] == rule.FOCUSED
+    assert rule.choose(ones, 0, 100.0, 15.0, 1, counted=True)[0] == rule.ORDERED
+
+
 def test_a_sample_settles_the_branch_of_the_whole():
     """A simulation with fewer users chooses as the whole shape would."""
     mechanism, sets = mechanism_for(epsilon=1.0), sets_of([[n] for n in range(200)])
@@ -163,15 +171,6 @@ def test_a_sample_settles_the_branch_of_the_whole():
         small, whole = (mechanism.settled(engine, sets, STREAM, factor) for factor in (1.0, 200.0))
     assert small is mechanism.branches[rule.FOCUSED, rule.UNKNOWN]
     assert whole is mechanism.branches[rule.ORDERED, rule.MAX_ITEMS]
-
-
-def test_beside_counts_it_is_focused_gaussian():
-    users = {n: ["a", "b"] for n in range(2000)}
-    with seeded(1):
-        made = dpsu.release(users, epsilon=1, delta=1e-6, counts=True)
-        hinted = dpsu.release(users, epsilon=1, delta=1e-6, counts=True, typical_items=2)
-    assert (made.statement.algorithm, made.statement.max_items) == ("focused-gaussian", 300)
-    assert hinted.statement.algorithm == "auto"
 
 
 # Hints and max_items.

@@ -82,7 +82,7 @@ class Sizing:
 class AutoMechanism(Mechanism):
     """The steps, and the mechanism of every branch that the rule can choose, by algorithm and max_items.
 
-    Without `sizing` the caller's hint has chosen the only branch.
+    Without `sizing` the caller's hint has chosen the only branch. `counted` says that counts share the budget of a branch.
     """
 
     request: Request
@@ -90,6 +90,7 @@ class AutoMechanism(Mechanism):
     parts: int
     sizing: Sizing | None
     branches: Mapping[tuple[str, int], Mechanism]
+    counted: bool = False
 
     def select(self, engine: Engine, sets: Any, stream: Stream) -> Any:
         """The released items alone."""
@@ -134,7 +135,7 @@ class AutoMechanism(Mechanism):
         """The branch for this noisy histogram and number of popular items."""
         assert self.sizing is not None
         scale = 1 / self.sizing.epsilon_sizes
-        name, cut = rule.choose(users, popular, scale, self.sizing.middle, self.parts)
+        name, cut = rule.choose(users, popular, scale, self.sizing.middle, self.parts, self.counted)
         return name, cut if self.request.free else self.request.max_items
 
     def chance(self, holders: NDArray[np.int64], set_size: int) -> Floats:

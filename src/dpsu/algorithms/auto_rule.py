@@ -104,13 +104,18 @@ def cut_of(clear: Sequence[int]) -> int:
     return CANDIDATES[-1]
 
 
-def choose(users: Sequence[int], popular: int, scale: float, middle: float, parts: int) -> tuple[str, int]:
-    """The algorithm and max_items for this noisy histogram and this number of popular items."""
+def choose(
+    users: Sequence[int], popular: int, scale: float, middle: float, parts: int, counted: bool = False
+) -> tuple[str, int]:
+    """The algorithm and max_items for this noisy histogram and this number of popular items.
+
+    Beside counts only small sets mean the ℓ1 family: counts have about 2.5 times the noise there.
+    """
     clear = seen(users, scale)
     if not clear:
         return FOCUSED, UNKNOWN
     mean, few = mean_size(clear), FEW if parts == 1 else FEW_IN_PARTS
-    if mean < few or (mean <= MANY and score(clear, popular, middle, parts) >= 0):
+    if mean < few or (not counted and mean <= MANY and score(clear, popular, middle, parts) >= 0):
         return within_l1(mean, middle), MAX_ITEMS
     return FOCUSED, cut_of(clear)
 

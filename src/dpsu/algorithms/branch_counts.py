@@ -40,7 +40,7 @@ def share_in_branches(auto: AutoMechanism, terms: CountingTerms) -> tuple[AutoMe
             else share_apart(l1_algorithm(name, auto.parts), left, terms)
         )
         branches[name, cut], counts[name] = made[0], replace(made[1], request=request)
-    shared, first = replace(auto, branches=branches), next(iter(counts.values()))
+    shared, first = replace(auto, branches=branches, counted=True), next(iter(counts.values()))
     return shared, first if sizing is None else BranchCounting(**vars(first), of_branch=counts)
 
 

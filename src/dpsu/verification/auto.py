@@ -97,7 +97,7 @@ def _private(stated: Stated, chosen: Fields, parts: int, asked: Fields, counts: 
     if not isinstance(known, int) or isinstance(known, bool) or not 0 <= known <= MOST_ITEMS:
         raise ValueError(f"{known!r} is not a number of popular items")
     middle = float(_middle(positive(l1["epsilon"]), chance(l1["delta"])).mid)
-    possible = choices(users, known, 1 / float(sizes["epsilon"]), middle, parts)
+    possible = choices(users, known, 1 / float(sizes["epsilon"]), middle, parts, bool(counts.told))
     return [
         Check("budget", stated.budget is None, "none: a private choice composes by epsilon and delta"),
         *_curve(popular),
@@ -201,7 +201,7 @@ def _chosen(chosen: Fields, possible: set[tuple[str, int]], asked: Fields) -> Ch
 
 
 def choices(
-    users: Sequence[int], popular: int, scale: float, middle: float, parts: int
+    users: Sequence[int], popular: int, scale: float, middle: float, parts: int, counted: bool
 ) -> set[tuple[str, int]]:
     """What the rule chooses for a noisy histogram; both sides of a turning point if it is near."""
     clear = [count if count > 3.5 * scale else 0 for count in users]
@@ -213,7 +213,7 @@ def choices(
     score = sum(weight * term for weight, term in zip(SCORE, terms, strict=True)) - 0.18 * (parts > 1)
     least = FEW if parts == 1 else FEW_IN_PARTS
     surely_l1, maybe_l1 = (
-        mean < least * (1 - slack) or (mean <= MANY * (1 - slack) and score >= slack)
+        mean < least * (1 - slack) or (not counted and mean <= MANY * (1 - slack) and score >= slack)
         for slack in (NEAR, -NEAR)
     )
     focused = set() if surely_l1 else {(FOCUSED, _cut(clear))}
