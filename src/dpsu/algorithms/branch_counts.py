@@ -62,7 +62,7 @@ class BranchCounting(Counting):
         told = f"These are the errors beside Focused Gaussian; beside the ℓ1 family counts are within ±{largest:,.10g}."
         if not self.terms.free:
             return told
-        return f"{told} The cut will be the size of the middle user's set; errors grow with its root."
+        return f"{told} The cut will follow from the noisy sizes (about the middle user's); errors grow with its root."
 
     def settled(self, mechanism: Mechanism, fixed: Mapping[str, Any]) -> Counting:
         """The counts of the chosen branch, with the cut that follows from the noisy sizes if none was asked for."""
