@@ -45,7 +45,8 @@ def on_spark(frame: pl.DataFrame) -> Any:
 
 
 def released(source: Any, **options: Any) -> dpsu.Release:
-    return dpsu.release(source, **COLUMNS, **PRIVACY, **options)
+    """In 8 parts, as policies and `auto` have on Spark unless the caller says otherwise."""
+    return dpsu.release(source, **COLUMNS, **PRIVACY, **{"algorithm": dpsu.Auto(parts=8), **options})
 
 
 def levels(source: Any) -> dpsu.Release:
