@@ -17,7 +17,7 @@ CORES = (1, 2)
 
 
 def measure(settings: Settings, corpus: Corpus) -> Facts:
-    """Every algorithm on sets that were read before; the default also from the file, in processes of their own."""
+    """Every algorithm on sets that were read before; Focused Gaussian also from the file, in processes of its own."""
     repetitions = min(settings.repetitions, MOST_REPETITIONS)
     names = private_algorithms()
     contestants: dict[str, Run] = {

@@ -10,7 +10,7 @@ from dpsu.algorithms.catalogue import find
 from dpsu.algorithms.mechanism import Mechanism
 from dpsu.algorithms.request import Request
 
-DEFAULT = "focused-gaussian"
+FOCUSED = "focused-gaussian"
 
 
 def private_algorithms() -> list[str]:
@@ -22,7 +22,7 @@ def private_algorithms() -> list[str]:
     return names
 
 
-def release(source: Path | list[Path], algorithm: str = DEFAULT) -> Any:
+def release(source: Path | list[Path], algorithm: str = FOCUSED) -> Any:
     """From a file of users and items to the released items."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", dpsu.EmptyRelease)  # small runs have nothing to release
@@ -53,7 +53,7 @@ def release_files(folder: Path) -> Any:
         return dpsu.release(folder, user_per="file", epsilon=EPSILON, delta=DELTA)
 
 
-def mechanism(algorithm: str = DEFAULT) -> Mechanism:
+def mechanism(algorithm: str = FOCUSED) -> Mechanism:
     """The same, calibrated only."""
     return find(algorithm).calibrate(Request(EPSILON, DELTA, _bound_of(algorithm)))
 

@@ -86,6 +86,7 @@ def _end_to_end(results: Results) -> str:
         script=facts["script"].removeprefix("Polars script, "),
         table=TABLES["end-to-end"](facts).markdown(),
         max_items=MAX_ITEMS,
+        auto_of_script=digits(seconds["auto"] / seconds[facts["script"]]),
         of_script=digits(seconds["focused-gaussian"] / seconds[facts["script"]]),
         of_bare=digits(seconds["focused-gaussian"] / seconds["bare count"]),
     )

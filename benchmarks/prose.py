@@ -29,9 +29,9 @@ computes neither distinct pairs nor a sample, so it is not private. It shows the
 
 ![Seconds from a file to released items](performance/end-to-end.svg)
 
-The default, Focused Gaussian, takes {of_script} of the time of the script and {of_bare} times the time of the
-bare count. All algorithms except `optimal-single`, which is for users with one item, process the same {max_items}
-items per user."""
+The default, `auto`, takes {auto_of_script} of the time of the script. Focused Gaussian, which `auto` chooses here,
+takes {of_script} of it, and {of_bare} times the time of the bare count. All algorithms except `optimal-single`, which
+is for users with one item, process the same {max_items} items per user."""
 
 PIPELINEDP = """## Compared with PipelineDP
 

@@ -76,7 +76,7 @@ class TimedEngine(LocalEngine):
 
 
 def measure(settings: Settings, corpus: Corpus) -> Facts:
-    """The stages of a release by the default algorithm; reading, and reading with encoding, by Polars alone."""
+    """The stages of a release by Focused Gaussian; reading, and reading with encoding, by Polars alone."""
 
     def staged() -> Clock:
         clock = Clock()
