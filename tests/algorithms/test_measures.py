@@ -25,6 +25,7 @@ from dpsu.randomness.stream import Stream
 from dpsu.sources.pairs import read_sets
 from dpsu.sources.values import Bounds
 from dpsu.testing import seeded
+from dpsu.verification.branch_counts import cut_of
 
 sys.path.append(str(Path(__file__).parents[2] / "examples"))
 from hospital import hospital
@@ -175,6 +176,16 @@ def test_the_cut_of_auto_is_the_size_of_the_middle_user_unless_noise_hides_it():
         is cut_of_sizes([50] * 11, 100.0, 0)
         is None
     )
+
+
+@given(
+    st.lists(st.one_of(st.integers(-500, 900), st.integers(0, 10**5)), min_size=11, max_size=11),
+    st.integers(0, 100),
+    st.sampled_from([1.0, 125.0, 143.0]),
+)
+def test_the_verifier_knows_the_cut(users, popular, scale):
+    """Also for bins near the noise: a release of few users must not be rejected."""
+    assert cut_of(users, scale, popular) == cut_of_sizes(users, scale, popular)
 
 
 def test_most_counts_that_are_noise_get_a_note_and_no_negative_comes_out():
