@@ -125,7 +125,15 @@ def test_values_that_are_no_numbers_are_refused(values, kind):
 
 @pytest.mark.parametrize(
     "sums",
-    [{"x": (1, 1)}, {"x": (5, 0)}, {"x": 5}, {"x": (0, math.inf)}, {"x": (0, math.nan)}, {3: (0, 1)}, ["x"]],
+    [
+        {"x": (1, 1)},
+        {"x": (5, 0)},
+        {"x": 5},
+        {"x": (0, math.inf)},
+        {"x": (0, math.nan)},
+        {3: (0, 1)},
+        ["x"],
+    ],
 )
 def test_bounds_that_bound_nothing_are_refused(sums):
     with pytest.raises(InvalidArgument):
@@ -318,6 +326,49 @@ def test_items_with_a_column_that_counts_need_are_refused_before_anything_is_spe
 def test_levels_and_tuning_have_neither_sums_nor_others(function, how):
     with pytest.raises(InvalidArgument, match=next(iter(how))):
         function({1: ["a"]}, **PRIVACY, **how)
+
+
+@pytest.mark.parametrize("cut", [1, 5])
+def test_a_cut_that_is_asked_for_may_exceed_max_items(cut):
+    """Users hold 4 released items, of which the selection sees one; the default cut is no more than max_items."""
+    frame = pl.DataFrame(
+        [(n, item, 2.0) for n in range(9000) for item in "abcd"], ["u", "i", "x"], orient="row"
+    )
+    how = {**PRIVACY, "user": "u", "item": "i", "max_items": 1, "sums": {"x": (0, 2)}, "check_user": False}
+    terms = dpsu.Counts(max_items=5, sums_max_items=5) if cut == 5 else True
+    with seeded(1):
+        made = dpsu.release(frame, **how, counts=terms)
+    share, half = min(1, math.sqrt(cut / 4)), made.to_polars().row(0, named=True)
+    assert made.items == [*"abcd"]
+    assert all(abs(count - share * 9000) < 4 * half["half_width"] for count in made.counts.values())
+    assert all(abs(x - share * 18000) < 4 * half["x_sum_half_width"] for x in made.sums["x"].values())
+    assert dpsu.verify(replace(made.statement, void=None)).ok
+
+
+def test_every_number_has_the_noise_of_the_statement():
+    """The spread over many keys of each number that leaves, and its mean."""
+    rows = [(n, item, 3.0) for n in range(40) for item in ("shared", f"own {n}")]
+    frame = pl.DataFrame(rows, schema=["u", "i", "x"], orient="row")
+    how = {**PRIVACY, "user": "u", "item": "i", "algorithm": "weighted-laplace", "check_user": False}
+    listed = {"public_items": ["shared", "nobody's"], "sums": {"x": (-1, 5)}, "others": True}
+    found = []
+    for key in range(120):
+        with seeded(key):
+            made = dpsu.release(frame, **how, **listed, counts=dpsu.Counts(max_items=2, raw=True))
+        sums = made.sums["x"]
+        found.append(
+            [
+                *(numbers[item] for numbers in (made.counts, sums) for item in ("shared", "nobody's")),
+                *(made.others["holders"], made.others["x_sum"]),
+            ]
+        )
+    told = made.statement.parameters["counts"]
+    sigmas = [told["sigma"]] * 2 + [told["sums"][0]["sigma"]] * 2
+    sigmas += [told["others"]["sigma"], told["others"]["sums"][0]["sigma"]]
+    errors = (np.array(found) - [40, 0, 120, 0, 40, 120]) / sigmas
+    assert errors.std(axis=0) == pytest.approx(np.ones(6), rel=0.2)
+    assert np.abs(errors.mean(axis=0)).max() < 4 / math.sqrt(len(found))
+    assert np.abs(np.corrcoef(errors.T) - np.eye(6)).max() < 0.3
 
 
 def test_words_are_counted():
