@@ -131,6 +131,7 @@ def test_values_that_are_no_numbers_are_refused(values, kind):
         {"x": 5},
         {"x": (0, math.inf)},
         {"x": (0, math.nan)},
+        {"x": (np.int64(-(2**63)), 1)},
         {3: (0, 1)},
         ["x"],
     ],
@@ -369,6 +370,12 @@ def test_every_number_has_the_noise_of_the_statement():
     assert errors.std(axis=0) == pytest.approx(np.ones(6), rel=0.2)
     assert np.abs(errors.mean(axis=0)).max() < 4 / math.sqrt(len(found))
     assert np.abs(np.corrcoef(errors.T) - np.eye(6)).max() < 0.3
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.int64])
+def test_numbers_of_numpy_are_numbers(kind):
+    assert counting_terms(True, {"x": (kind(-1), kind(5))}) == counting_terms(True, {"x": (-1, 5)})
+    assert dpsu.Counts(share=np.float64(0.25)) == dpsu.Counts(share=0.25)
 
 
 def test_words_are_counted():

@@ -77,7 +77,8 @@ class Counts:
             value = getattr(self, name)
             if name == "share" and value is None:
                 continue
-            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1:
+            number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+            if not number or not 0 < value < 1:
                 raise InvalidArgument(f"{name} of counts must lie between 0 and 1, not {value!r}.")
             object.__setattr__(self, name, float(value))
         for name in ("max_items", "sums_max_items"):
