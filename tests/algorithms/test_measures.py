@@ -25,6 +25,7 @@ from dpsu.randomness.stream import Stream
 from dpsu.sources.pairs import read_sets
 from dpsu.sources.values import Bounds
 from dpsu.testing import seeded
+from dpsu.verification.branch_counts import cut_of
 
 sys.path.append(str(Path(__file__).parents[2] / "examples"))
 from hospital import hospital
@@ -124,7 +125,16 @@ def test_values_that_are_no_numbers_are_refused(values, kind):
 
 @pytest.mark.parametrize(
     "sums",
-    [{"x": (1, 1)}, {"x": (5, 0)}, {"x": 5}, {"x": (0, math.inf)}, {"x": (0, math.nan)}, {3: (0, 1)}, ["x"]],
+    [
+        {"x": (1, 1)},
+        {"x": (5, 0)},
+        {"x": 5},
+        {"x": (0, math.inf)},
+        {"x": (0, math.nan)},
+        {"x": (np.int64(-(2**63)), 1)},
+        {3: (0, 1)},
+        ["x"],
+    ],
 )
 def test_bounds_that_bound_nothing_are_refused(sums):
     with pytest.raises(InvalidArgument):
@@ -175,6 +185,16 @@ def test_the_cut_of_auto_is_the_size_of_the_middle_user_unless_noise_hides_it():
         is cut_of_sizes([50] * 11, 100.0, 0)
         is None
     )
+
+
+@given(
+    st.lists(st.one_of(st.integers(-500, 900), st.integers(0, 10**5)), min_size=11, max_size=11),
+    st.integers(0, 100),
+    st.sampled_from([1.0, 125.0, 143.0]),
+)
+def test_the_verifier_knows_the_cut(users, popular, scale):
+    """Also for bins near the noise: a release of few users must not be rejected."""
+    assert cut_of(users, scale, popular) == cut_of_sizes(users, scale, popular)
 
 
 def test_most_counts_that_are_noise_get_a_note_and_no_negative_comes_out():
@@ -307,6 +327,55 @@ def test_items_with_a_column_that_counts_need_are_refused_before_anything_is_spe
 def test_levels_and_tuning_have_neither_sums_nor_others(function, how):
     with pytest.raises(InvalidArgument, match=next(iter(how))):
         function({1: ["a"]}, **PRIVACY, **how)
+
+
+@pytest.mark.parametrize("cut", [1, 5])
+def test_a_cut_that_is_asked_for_may_exceed_max_items(cut):
+    """Users hold 4 released items, of which the selection sees one; the default cut is no more than max_items."""
+    frame = pl.DataFrame(
+        [(n, item, 2.0) for n in range(9000) for item in "abcd"], ["u", "i", "x"], orient="row"
+    )
+    how = {**PRIVACY, "user": "u", "item": "i", "max_items": 1, "sums": {"x": (0, 2)}, "check_user": False}
+    terms = dpsu.Counts(max_items=5, sums_max_items=5) if cut == 5 else True
+    with seeded(1):
+        made = dpsu.release(frame, **how, counts=terms)
+    share, half = min(1, math.sqrt(cut / 4)), made.to_polars().row(0, named=True)
+    assert made.items == [*"abcd"]
+    assert all(abs(count - share * 9000) < 4 * half["half_width"] for count in made.counts.values())
+    assert all(abs(x - share * 18000) < 4 * half["x_sum_half_width"] for x in made.sums["x"].values())
+    assert dpsu.verify(replace(made.statement, void=None)).ok
+
+
+def test_every_number_has_the_noise_of_the_statement():
+    """The spread over many keys of each number that leaves, and its mean."""
+    rows = [(n, item, 3.0) for n in range(40) for item in ("shared", f"own {n}")]
+    frame = pl.DataFrame(rows, schema=["u", "i", "x"], orient="row")
+    how = {**PRIVACY, "user": "u", "item": "i", "algorithm": "weighted-laplace", "check_user": False}
+    listed = {"public_items": ["shared", "nobody's"], "sums": {"x": (-1, 5)}, "others": True}
+    found = []
+    for key in range(120):
+        with seeded(key):
+            made = dpsu.release(frame, **how, **listed, counts=dpsu.Counts(max_items=2, raw=True))
+        sums = made.sums["x"]
+        found.append(
+            [
+                *(numbers[item] for numbers in (made.counts, sums) for item in ("shared", "nobody's")),
+                *(made.others["holders"], made.others["x_sum"]),
+            ]
+        )
+    told = made.statement.parameters["counts"]
+    sigmas = [told["sigma"]] * 2 + [told["sums"][0]["sigma"]] * 2
+    sigmas += [told["others"]["sigma"], told["others"]["sums"][0]["sigma"]]
+    errors = (np.array(found) - [40, 0, 120, 0, 40, 120]) / sigmas
+    assert errors.std(axis=0) == pytest.approx(np.ones(6), rel=0.2)
+    assert np.abs(errors.mean(axis=0)).max() < 4 / math.sqrt(len(found))
+    assert np.abs(np.corrcoef(errors.T) - np.eye(6)).max() < 0.3
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.int64])
+def test_numbers_of_numpy_are_numbers(kind):
+    assert counting_terms(True, {"x": (kind(-1), kind(5))}) == counting_terms(True, {"x": (-1, 5)})
+    assert dpsu.Counts(share=np.float64(0.25)) == dpsu.Counts(share=0.25)
 
 
 def test_words_are_counted():

@@ -49,7 +49,10 @@ def test_others_are_printed_and_never_a_row(stays: None) -> None:
     assert abs(told["days_sum"] - 2000) < 4 * told["days_sum_half_width"]
     assert pl.read_csv("out.csv")["i"].to_list() == ["a", "b"]
     assert "others" in counts_of("out.csv")
-    assert b"other items" in dpsu(*how).stderr
+    half_widths = [f"{told[name]:,.10g}".encode() for name in ("half_width", "days_sum_half_width")]
+    for more in ([], ["--quiet"]):
+        shown = dpsu(*how, *more).stderr
+        assert all(each in shown for each in half_widths)
 
 
 def test_share_and_cut_reach_the_statement_and_imply_counts(stays: None) -> None:

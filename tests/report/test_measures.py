@@ -44,7 +44,7 @@ def test_statements_say_the_errors_and_cuts(make: Any) -> None:
     parameters = statement.parameters
     counts = (parameters["tuning"]["release"]["parameters"] if make is tuned else parameters)["counts"]
     shown = [str(statement), statement._repr_html_(), dpsu.report(statement).html, statement.to_registry()]
-    assert counts["max_items"] == (2 if make is tuned else 3)
+    assert counts["max_items"] == 3
     for text in shown:
         for number in numbers(counts):
             assert number in unescape(text)

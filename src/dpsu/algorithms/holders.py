@@ -77,7 +77,8 @@ class Counts:
             value = getattr(self, name)
             if name == "share" and value is None:
                 continue
-            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1:
+            number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+            if not number or not 0 < value < 1:
                 raise InvalidArgument(f"{name} of counts must lie between 0 and 1, not {value!r}.")
             object.__setattr__(self, name, float(value))
         for name in ("max_items", "sums_max_items"):
@@ -126,8 +127,8 @@ class CountingTerms:
 DEFAULT_TERMS = CountingTerms()
 
 DEFAULT_NOTE = (
-    f"Counts use the default cut: a user with more than {DEFAULT_CUT} released items counts for less than 1 in each. If "
-    "users hold more, counts are too low; if they hold fewer, a smaller cut has less noise: "
+    f"Counts use the default cut: a user with more than {DEFAULT_CUT} released items (max_items, if that is smaller) counts "
+    "for less than 1 in each. If users hold more, counts are too low; if they hold fewer, a smaller cut has less noise: "
     "counts=dpsu.Counts(max_items=…) (--counts-max-items)."
 )
 
@@ -286,12 +287,14 @@ def share_apart(algorithm: Algorithm, request: Request, terms: CountingTerms) ->
 def count_beside(request: Request, terms: CountingTerms, mu: float, bounds: Sequence[int]) -> Counting:
     """Counts, sums and others that are mu-Gaussian private together.
 
-    `bounds` are the most items of a user in each table that is counted, one per level. The parts share the squared mu.
+    `bounds` are the most items of a user in each table that is counted, one per level. A cut that the caller did not choose
+    is at most that. The parts share the squared mu.
     """
     cut = terms.max_items or max(bounds)
-    squared = sum(min(cut, most) for most in bounds) + terms.with_users
-    cut = min(cut, max(bounds))
-    sums_cut = min(terms.sums_max_items or max(1, cut // 2), max(bounds))
+    if terms.free or len(bounds) > 1:
+        cut = min(cut, max(bounds))
+    squared = (cut if len(bounds) == 1 else sum(min(cut, most) for most in bounds)) + terms.with_users
+    sums_cut = terms.sums_max_items or max(1, cut // 2)
 
     def scale(share: float, squared_sensitivity: float, bound: float = 1.0) -> float:
         own = mu * math.sqrt(share / terms.whole_share) * (1 - 2**-50)

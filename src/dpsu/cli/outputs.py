@@ -51,7 +51,9 @@ class OutputOptions:
         typer.Option(help="Vocabulary for another program: a .json, .jsonl or .txt file of single words."),
     ] = None
     as_json: AsJson = False
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors and --others.")] = (
+        False
+    )
 
     @property
     def silent(self) -> bool:
@@ -152,6 +154,8 @@ class OutputOptions:
             print(json.dumps(summary, indent=2, ensure_ascii=False), file=to)
         elif not self.quiet:
             self._tell(result)
+        elif result.others:
+            _tell_others(result.others)
 
     def _write_promise(self, result: Any) -> None:
         if self.statement_path is not None:
@@ -162,13 +166,19 @@ class OutputOptions:
             write_report(result.statement, self.report, released=len(result))
 
     def _tell(self, result: Any) -> None:
-        from dpsu.report.measures import others_in_words
         from dpsu.report.text import statement_panel
 
         place = "standard output" if self.output == STANDARD else self.output
         say(f"released {len(result):,} item{'' if len(result) == 1 else 's'} to {place}")
         if result.others:
-            say(f"all other items: {others_in_words(result.others)}")
+            _tell_others(result.others)
         errors().print(statement_panel(result.statement, result.warning))
         if result.statement is not None and self.statement_path is not None:
             say(f"the statement is in {self.statement_path}")
+
+
+def _tell_others(others: dict[str, float]) -> None:
+    """The numbers about all other items, which no file has: they are printed even if little else is."""
+    from dpsu.report.measures import others_in_words
+
+    say(f"all other items: {others_in_words(others)}")

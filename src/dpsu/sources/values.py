@@ -66,9 +66,7 @@ def checked_bounds(sums: Mapping[str, Any]) -> dict[str, Bounds]:
 
 def _bounds(column: str, bounds: Any) -> Bounds:
     pair = tuple(bounds) if isinstance(bounds, tuple | list) else ()
-    numbers = len(pair) == 2 and all(
-        isinstance(each, int | float) and not isinstance(each, bool) and abs(each) <= LARGEST for each in pair
-    )
+    numbers = len(pair) == 2 and all(map(_is_bound, pair))
     if not numbers or not pair[0] < pair[1]:
         raise InvalidArgument(
             f"the bounds of {column!r} must be two numbers (low, high) with low < high and at most {LARGEST:g}, "
@@ -78,6 +76,12 @@ def _bounds(column: str, bounds: Any) -> Bounds:
     if made.largest < SMALLEST or made.in_units[0] > made.in_units[1]:
         raise InvalidArgument(f"the bounds of {column!r} are too small or too close together: {bounds!r}.")
     return made
+
+
+def _is_bound(value: Any) -> bool:
+    """Whether this is a number in range; numpy's are welcome."""
+    number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    return number and -LARGEST <= value <= LARGEST
 
 
 def in_units(column: "pl.Series", bounds: Bounds, label: str) -> NDArray[np.int64]:

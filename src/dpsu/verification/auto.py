@@ -26,6 +26,7 @@ from dpsu.verification.checks import (
 )
 from dpsu.verification.gaussian import budget_covers
 from dpsu.verification.intervals import Interval, at_most, delta_gaussian, exact, high
+from dpsu.verification.sizes import SIZES, clear_of
 
 PROOF = "docs/auto.md"
 RULE = "auto/1"
@@ -38,7 +39,6 @@ BRANCHES = (FOCUSED, ORDERED, POLICY)
 MOST_PARTS, MOST_USERS, MOST_ITEMS, LARGEST_HINT = 1000, 2**62, 2**32, 10**6
 
 BINS = [1, 2, 3, 4, 6, 9, 17, 31, 101, 301, 1001]
-SIZES = [1, 2, 3, 4.5, 7, 12, 23, 55, 170, 550, 2000]
 CUTS = [3, 10, 30, 100, 300, 1000]
 SCORE = (0.733, -0.226, 0.068, -0.049, 0.028)
 LARGE, MOST_COUNTED, FEW, FEW_IN_PARTS, MANY = 55, 10**6, 2.5, 1.5, 8
@@ -204,8 +204,8 @@ def choices(
     users: Sequence[int], popular: int, scale: float, middle: float, parts: int, counted: bool
 ) -> set[tuple[str, int]]:
     """What the rule chooses for a noisy histogram; both sides of a turning point if it is near."""
-    clear = [count if count > 3.5 * scale else 0 for count in users]
-    if sum(users) < 5 * math.sqrt(2 * len(users)) * scale or not any(clear):
+    clear = clear_of(users, scale)
+    if clear is None:
         return {(FOCUSED, CUTS[-1])}
     mean = sum(count * min(size, LARGE) for count, size in zip(clear, SIZES, strict=True)) / sum(clear)
     many, few = math.log(min(sum(clear), MOST_COUNTED)), math.log(middle)

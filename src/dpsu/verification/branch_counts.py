@@ -1,7 +1,7 @@
 """Counts beside the branch of `auto`: both together spend what belongs to the branch (docs/counts.md)."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import accumulate
@@ -10,9 +10,9 @@ from mpmath import iv
 
 from dpsu.verification.checks import INFORMED, Check, Fields, close, is_number, number, positive, whole
 from dpsu.verification.intervals import Interval, at_most, delta_gaussian, exact
+from dpsu.verification.sizes import SIZES, clear_of
 
 TAKEN = ("epsilon", "delta")
-MIDDLES = [1, 2, 3, 4.5, 7, 12, 23, 55, 170, 550, 2000]
 FROM_SIZES = "sizes"
 MOST_OF_AUTO = 1000
 
@@ -66,10 +66,10 @@ def cut_follows(parameters: Fields, told: Fields, cut: object) -> list[Check]:
         return []
     users, epsilon = parameters["sizes"]["users"], parameters["sizes"]["epsilon"]
     if cut != FROM_SIZES or not (
-        isinstance(users, list) and all(map(is_number, users)) and len(users) == len(MIDDLES)
+        isinstance(users, list) and all(map(is_number, users)) and len(users) == len(SIZES)
     ):
         raise ValueError("the cut of counts follows from nothing that is stated")
-    expected = _cut(users, 1 / float(epsilon), parameters["popular"]["items"])
+    expected = cut_of(users, 1 / float(epsilon), parameters["popular"]["items"])
     found = whole(told["max_items"])
     most = parameters["asked"]["max_items"]
     bound = MOST_OF_AUTO if most == "auto" else whole(most)
@@ -82,10 +82,11 @@ def cut_follows(parameters: Fields, told: Fields, cut: object) -> list[Check]:
     ]
 
 
-def _cut(users: list[int], scale: float, popular: int) -> int | None:
-    clear = [count if count > 6 * scale else 0 for count in users]
-    if sum(users) < 4 * math.sqrt(2 * len(users)) * scale or not any(clear):
+def cut_of(users: Sequence[int], scale: float, popular: int) -> int | None:
+    """The size of the middle user's set and popular items, up to that size or 5; None if noise hides the sizes."""
+    clear = clear_of(users, scale)
+    if clear is None:
         return None
     place = next(k for k, below in enumerate(accumulate(clear)) if 2 * below >= sum(clear))
-    middle = math.ceil(MIDDLES[place])
+    middle = math.ceil(SIZES[place])
     return middle + min(popular, max(middle, 5))

@@ -23,13 +23,13 @@ MOST_COLUMNS, LARGEST = 16, 1e15
 def counts_shift(told: Fields, bounds: Sequence[int]) -> Interval:
     """The shift of all that is measured. `bounds` are the most items of a user in each table that is counted.
 
-    One user changes counts by a vector of ℓ2-norm sqrt(max_items) at most, and possibly the number of users by 1. All sums
-    of a column change by a vector of ℓ2-norm sqrt(max_items) of these sums times the largest value, every number of others
-    by its largest value.
+    One user changes counts by a vector of ℓ2-norm sqrt(max_items) at most (in each level of no more items than it has), and
+    possibly the number of users by 1. All sums of a column change by a vector of ℓ2-norm sqrt(max_items) of these sums times
+    the largest value, every number of others by its largest value.
     """
     only(told, OF_COUNTS, "counts", optional=(*TAKEN, *MEASURED))
-    cut = whole(told.get("max_items", max(bounds)), max(bounds))
-    most = sum(min(cut, bound) for bound in bounds)
+    cut = whole(told.get("max_items", max(bounds)))
+    most = cut if len(bounds) == 1 else sum(min(cut, bound) for bound in bounds)
     if whole(told["squared_sensitivity"], most + 1) < most:
         raise ValueError("a user changes more counts than the noise covers")
     share = positive(told["share"])
@@ -37,7 +37,7 @@ def counts_shift(told: Fields, bounds: Sequence[int]) -> Interval:
         raise ValueError(f"the share {told['share']!r} of counts does not lie between 0 and 1")
     if ("sums" in told or "others" in told) and len(bounds) > 1:
         raise ValueError("levels have counts and neither sums nor others")
-    sums = _sums(told, max(bounds))
+    sums = _sums(told)
     parts = [(exact(most) * (largest / sigma) ** 2, part) for largest, most, sigma, part in sums.values()]
     if "others" in told:
         parts += _others(told["others"], {name: largest for name, (largest, *_) in sums.items()})
@@ -52,7 +52,7 @@ def counts_shift(told: Fields, bounds: Sequence[int]) -> Interval:
     return iv.sqrt(squared)
 
 
-def _sums(told: Fields, most: int) -> dict[str, tuple[Interval, int, Interval, Interval]]:
+def _sums(told: Fields) -> dict[str, tuple[Interval, int, Interval, Interval]]:
     """The largest value, the items that count in full, the noise and the share of every sum, by column."""
     found = {}
     for each in listed(told["sums"], "sums", MOST_COLUMNS) if "sums" in told else []:
@@ -66,7 +66,7 @@ def _sums(told: Fields, most: int) -> dict[str, tuple[Interval, int, Interval, I
         if not isinstance(each["column"], str) or each["column"] in found:
             raise ValueError("a sum has no column of its own")
         largest = exact(max(abs(bound) for bound in bounds))
-        cut = whole(each["max_items"], most)
+        cut = whole(each["max_items"])
         found[each["column"]] = largest, cut, positive(each["sigma"]), positive(each["share"])
     return found
 
