@@ -481,6 +481,14 @@ def test_weights_of_any_size_are_scaled():
         assert listed.weights.tolist() == pytest.approx([4 / 3, 2 / 3])
 
 
+@pytest.mark.parametrize("discover", [True, False])
+def test_an_empty_release_says_what_a_listed_item_needs(discover):
+    how = {"candidates": ["none"], "false_share": 1e-9, "discover": discover}
+    plan = dpsu.plan(**how, **PRIVACY)
+    with pytest.warns(dpsu.EmptyRelease, match=rf" {plan.users_needed(listed=True)} "):
+        dpsu.release({1: ["bread"]}, **how, **PRIVACY)
+
+
 def test_candidates_that_are_no_items_of_the_text_are_no_list():
     with pytest.raises(InvalidArgument, match="tokenizer"):
         dpsu.release({1: ["a b"]}, text=True, candidates=["two words"], false_share=0.1, **PRIVACY)
