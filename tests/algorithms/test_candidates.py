@@ -31,6 +31,7 @@ from dpsu.kernels.loops import find_loop
 from dpsu.kernels.units import ONE
 from dpsu.privacy.false_share import largest_tail
 from dpsu.randomness.stream import Purpose, Stream
+from dpsu.report.facts import facts
 from dpsu.sets.keys import KeyEncoder, row_digests
 from dpsu.sets.user_sets import UserSets, admit, among
 from dpsu.sources.corpus import text_rule
@@ -604,6 +605,8 @@ def test_a_vectorizer_takes_candidates(name):
 def test_the_statement_says_how_many_listed_items_are_false():
     released = dpsu.release(BASKETS, candidates=["bread"], false_share=0.01, **PRIVACY)
     assert "1 in 100 of the listed items" in str(released.statement)
+    only = dpsu.release(BASKETS, candidates=["bread"], false_share=0.01, discover=False, **PRIVACY)
+    assert dict(facts(only.statement)).keys() - dict(facts(released.statement)).keys() == {"outside the list"}
 
 
 some_digests = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=12).map(
