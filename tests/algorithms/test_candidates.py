@@ -1,5 +1,6 @@
 """Candidates: equal to the slow twin, with the promised false share, and lists that are read as they are meant."""
 
+import datetime
 import hashlib
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
@@ -30,6 +31,7 @@ from dpsu.kernels.loops import find_loop
 from dpsu.kernels.units import ONE
 from dpsu.privacy.false_share import largest_tail
 from dpsu.randomness.stream import Purpose, Stream
+from dpsu.report.facts import facts
 from dpsu.sets.keys import KeyEncoder, row_digests
 from dpsu.sets.user_sets import UserSets, admit, among
 from dpsu.sources.corpus import text_rule
@@ -375,6 +377,7 @@ def test_the_digest_of_a_list_is_that_of_its_canonical_form():
         (pl.DataFrame({"item": ["a", "b"], "weight": [True, False]}), "numbers"),
         (pl.DataFrame({"item": ["a", "b"], "weight": [1.0, 1e-7]}), "factor"),
         (pl.DataFrame({"item": ["a", "b", "a"], "weight": [1.0, 2.0, 3.0]}), "entry 3"),
+        ({"a": 1.0, "b": 2.0}, "weight"),
     ],
 )
 def test_a_list_that_is_none_is_refused(listed, told):
@@ -440,6 +443,61 @@ def test_weights_of_items_that_become_one_are_refused():
     frame = pl.DataFrame({"item": ["1", "01"], "weight": [1, 2]})
     with pytest.raises(InvalidArgument, match="every item once"):
         dpsu.release({n: [1] for n in range(30)}, candidates=frame, false_share=0.1, **PRIVACY)
+
+
+def test_an_item_with_several_values_in_other_columns_is_one_item():
+    """Otherwise it would come out several times, and its copies would have the same noise."""
+    frame = pl.DataFrame({"item": ["bread", "wine", "wine", "wine"], "language": ["a", "a", "b", "c"]})
+    data = pl.DataFrame({"user": range(300), "item": ["bread"] * 300})
+    how = {"user": "user", "item": "item", "check_user": False, **PRIVACY}
+    out = []
+    for seed in range(40):
+        with dpsu.testing.seeded(seed):
+            out.append(dpsu.release(data, candidates=frame, false_share=0.5, **how))
+    assert all(len(set(each.items)) == len(each) for each in out)
+    assert any("wine" in each for each in out)
+    assert all(each.statement.lists["candidates"]["count"] == 4 for each in out)
+    weighted = frame.with_columns(weight=pl.lit(1.0))
+    with pytest.raises(InvalidArgument, match="every item once"):
+        dpsu.release(data, candidates=weighted, false_share=0.5, **how)
+
+
+@pytest.mark.parametrize("listed", [[True, False], [datetime.date(2020, 1, 1)]])
+def test_a_list_of_another_type_is_refused(listed):
+    with pytest.raises(InvalidArgument, match=r"type (boolean|date)"):
+        dpsu.release({n: [1] for n in range(30)}, candidates=listed, false_share=0.1, **PRIVACY)
+
+
+@pytest.mark.parametrize("form", ["to_arrow", "to_pandas", "to_numpy"])
+def test_series_of_other_libraries_are_lists(form):
+    pytest.importorskip("pyarrow")
+    pytest.importorskip("pandas")
+    listed = getattr(pl.Series(["bread", "wine"]), form)()
+    assert read_candidates(listed).sha256 == read_candidates(["bread", "wine"]).sha256
+
+
+def test_weights_of_any_size_are_scaled():
+    for largest in (1.5e308, 4e-310):
+        listed = read_candidates(pl.DataFrame({"item": ["a", "b"], "weight": [largest, largest / 2]}))
+        assert listed.weights.tolist() == pytest.approx([4 / 3, 2 / 3])
+
+
+@pytest.mark.parametrize("discover", [True, False])
+def test_an_empty_release_says_what_a_listed_item_needs(discover):
+    how = {"candidates": ["none"], "false_share": 1e-9, "discover": discover}
+    plan = dpsu.plan(**how, **PRIVACY)
+    with pytest.warns(dpsu.EmptyRelease, match=rf" {plan.users_needed(listed=True)} "):
+        dpsu.release({1: ["bread"]}, **how, **PRIVACY)
+
+
+def test_candidates_that_are_no_items_of_the_text_are_no_list():
+    with pytest.raises(InvalidArgument, match="tokenizer"):
+        dpsu.release({1: ["a b"]}, text=True, candidates=["two words"], false_share=0.1, **PRIVACY)
+
+
+def test_a_hint_for_auto_does_not_fit_a_list():
+    with pytest.raises(InvalidArgument, match="typical_items"):
+        dpsu.release(BASKETS, candidates=["bread"], false_share=0.1, typical_items=3, **PRIVACY)
 
 
 def test_items_with_a_column_of_weights_are_refused():
@@ -547,6 +605,8 @@ def test_a_vectorizer_takes_candidates(name):
 def test_the_statement_says_how_many_listed_items_are_false():
     released = dpsu.release(BASKETS, candidates=["bread"], false_share=0.01, **PRIVACY)
     assert "1 in 100 of the listed items" in str(released.statement)
+    only = dpsu.release(BASKETS, candidates=["bread"], false_share=0.01, discover=False, **PRIVACY)
+    assert dict(facts(only.statement)).keys() - dict(facts(released.statement)).keys() == {"outside the list"}
 
 
 some_digests = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=12).map(

@@ -58,6 +58,34 @@ def test_release_writes_the_items(posts: Path, tmp_path: Path, ending: str) -> N
     assert run.stdout == b""
 
 
+def test_a_list_of_candidates_comes_from_a_file(posts: Path, tmp_path: Path) -> None:
+    listed, target = tmp_path / "list.txt", tmp_path / "words.csv"
+    listed.write_text("the\nnobody\n")
+    how = [
+        posts,
+        "--user",
+        "author",
+        "--item",
+        "word",
+        *PRIVACY,
+        "--candidates",
+        listed,
+        "--false-share",
+        "1e-9",
+    ]
+    run = dpsu("release", *how, "-o", target)
+    assert run.returncode == 0, run.stderr
+    assert target.read_text().split() == ["word,listed", "and,false", "the,true"]
+    assert dpsu("verify", f"{target}.statement.json", "--released", target).returncode == 0
+    run = dpsu("release", *how, "--listed-only", "-o", target)
+    assert run.returncode == 0, run.stderr
+    assert target.read_text().split() == ["word,listed", "the,true"]
+    for wrong in ([*how[:-2], "-o", target], [*how, "-o", tmp_path / "words.txt"]):
+        run = dpsu("release", *wrong)
+        assert run.returncode == 2
+        assert b"Traceback" not in run.stderr
+
+
 def test_items_to_standard_output_and_rows_from_standard_input(posts: Path) -> None:
     csv = pl.read_parquet(posts).write_csv().encode()
     run = dpsu_process(

@@ -13,6 +13,7 @@ import pytest
 from peer_threads import desks, divided
 
 import dpsu
+from dpsu.algorithms.candidate_list import add_candidates
 from dpsu.algorithms.catalogue import find
 from dpsu.algorithms.holders import counting_terms
 from dpsu.algorithms.job import SingleJob
@@ -40,11 +41,18 @@ def baskets() -> pl.DataFrame:
 
 
 def work_of(
-    algorithm: Any = "focused-gaussian", public: Any = None, exclude: Any = None, **measures: Any
+    algorithm: Any = "focused-gaussian",
+    public: Any = None,
+    exclude: Any = None,
+    candidates: Any = None,
+    discover: bool = True,
+    **measures: Any,
 ) -> tuple[Any, Any]:
     """A job, and what runs it on rows with an engine."""
     counting = counting_terms(**{"counts": False, **measures})
-    job = SingleJob(find(algorithm), Request(3.0, 1e-4, 10), counting)
+    share = None if candidates is None else 0.3
+    chosen, _ = add_candidates(find(algorithm), candidates, share, discover)
+    job = SingleJob(chosen, Request(3.0, 1e-4, 10), counting)
     source = Source.of(None, user="user", item="item")
     if counting is not None:
         source = Source(None, "user", "item", sums=counting.sums)
@@ -60,6 +68,9 @@ def on_peers(work: Any, exchanges: Sequence[Any], frame: pl.DataFrame) -> list[t
         return list(pool.map(peer, range(len(exchanges)), divided(frame, len(exchanges))))
 
 
+LISTED = [f"word{n}" for n in range(50)] + [f"none{n}" for n in range(300)]
+WEIGHTED = pl.DataFrame({"item": LISTED, "weight": [1.0 + n % 7 for n in range(350)]})
+
 WORK: dict[str, dict[str, Any]] = {
     "focused": {},
     "auto": {"algorithm": "auto"},
@@ -68,6 +79,10 @@ WORK: dict[str, dict[str, Any]] = {
     "lists": {"public": ["word3", "nothing", "none"], "exclude": ["word1"]},
     "counts": {"counts": True, "public": ["word3", "nothing", "none"], "exclude": ["word1"]},
     "sums": {"sums": SPENT, "others": True},
+    "candidates": {"candidates": LISTED},
+    "candidates with weights": {"candidates": WEIGHTED, "counts": True},
+    "candidates alone": {"candidates": LISTED, "discover": False},
+    "candidates and lists": {"candidates": LISTED[2:], "public": ["word0", "nothing"], "exclude": ["word1"]},
 }
 
 
@@ -91,13 +106,15 @@ def exchanges() -> Iterator[list[flight.FlightExchange]]:
     """Three exchanges of one release, not yet connected."""
     passport = flight.Passport.fresh()
     with ExitStack() as stack:
-        yield [stack.enter_context(flight.FlightExchange("localhost", passport)) for _ in range(3)]
+        yield [
+            stack.enter_context(flight.FlightExchange("localhost", passport, rank, 3)) for rank in range(3)
+        ]
 
 
 def connect(exchanges: list[flight.FlightExchange]) -> None:
     greetings = [each.greeting for each in exchanges]
-    for rank, each in enumerate(exchanges):
-        each.meet(rank, greetings)
+    for each in exchanges:
+        each.meet(greetings)
 
 
 def test_peers_over_flight_find_the_same(
@@ -165,8 +182,8 @@ def test_another_attempt_has_another_token() -> None:
     """The peers of an earlier attempt of the same release are refused."""
     passport, tokens = flight.Passport.fresh(), []
     for _ in range(2):
-        with flight.FlightExchange("localhost", passport) as alone:
-            alone.meet(0, [alone.greeting])
+        with flight.FlightExchange("localhost", passport, 0, 1) as alone:
+            alone.meet([alone.greeting])
             tokens.append(alone._office._door._expected)
     assert tokens[0] != tokens[1]
 

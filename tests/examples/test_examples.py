@@ -24,6 +24,17 @@ def test_scripts_run(name: str, tmp_path: Path) -> None:
     assert max(map(len, ended.stdout.splitlines())) <= 200
 
 
+def test_a_list_of_words_is_used(tmp_path: Path) -> None:
+    (tmp_path / "words.txt").write_text("Quantum\nlearning\nwholly-none\nzyzzyva\n")
+    command = [sys.executable, EXAMPLES / "word_list.py", tmp_path / "words.txt"]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+    assert "2 of them are listed" in ended.stdout
+    missing = subprocess.run([*command[:2], tmp_path / "none"], capture_output=True, text=True, check=False)
+    assert missing.returncode != 0
+    assert "Traceback" not in missing.stderr
+
+
 def test_the_notebook_runs_and_shows_its_results(tmp_path: Path) -> None:
     for module in ("nbconvert", "ipykernel", "matplotlib"):
         pytest.importorskip(module, reason=f"the notebook needs {module}")

@@ -2,9 +2,11 @@
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from dpsu.algorithms.algorithm import Algorithm
@@ -46,6 +48,8 @@ def add_candidates(
 @discreet
 def read_candidates(items: Any, rule: TextRule | None = None) -> CandidateList:
     """The list that the caller gives: a Path to a file, a frame or series, or any iterable of items."""
+    if isinstance(items, Mapping):
+        raise InvalidArgument(f"weights of candidates come in a frame or file with a column {WEIGHT!r}.")
     given = frame_of(items, NAME)
     assert given is not None
     frame, weights = _without_weights(given)
@@ -53,6 +57,8 @@ def read_candidates(items: Any, rule: TextRule | None = None) -> CandidateList:
     if rule is not None:
         frame, weights, notes = _of_text(frame, weights, rule)
     _require_no_null(frame)
+    if given.height and not frame.height:
+        raise InvalidArgument("the tokenizer makes an item of this text from none of the candidates.")
     if not 1 <= frame.height <= MOST_LISTED:
         raise InvalidArgument(f"candidates must have from 1 to {MOST_LISTED:,} items, not {frame.height:,}.")
     whole = frame if weights is None else frame.with_columns(weights)
@@ -62,6 +68,7 @@ def read_candidates(items: Any, rule: TextRule | None = None) -> CandidateList:
     if weights is None:
         return CandidateList(frame.height, sha256, frame, notes)
     values = weights.to_numpy()
+    values = np.ldexp(values, -np.frexp(values.max())[1])  # so that no sum overflows
     scaled = values / values.mean()
     extremes = min(1.0, float(scaled.min())), max(1.0, float(scaled.max()))
     return CandidateList(frame.height, sha256, frame, notes, scaled, extremes)
@@ -79,7 +86,7 @@ def _without_weights(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.Series | Non
     if len(wrong):
         raise InvalidArgument(f"entry {wrong[0] + 1} of candidates has no weight above 0.")
     values = weights.to_numpy()
-    if values.size and values.max() > MOST_UNEQUAL * values.min():
+    if values.size and values.max() / MOST_UNEQUAL > values.min():
         raise InvalidArgument(
             f"weights of candidates must not differ by more than a factor of {MOST_UNEQUAL:,.0f}: raise the smallest ones."
         )

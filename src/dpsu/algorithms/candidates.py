@@ -135,7 +135,12 @@ def with_candidates(
     algorithm: Algorithm, listed: CandidateList, false_share: float | None, discover: bool
 ) -> WithCandidates:
     """The algorithm with its list; only Focused Gaussian takes one, and `auto` means it here."""
-    if isinstance(algorithm, Auto) and algorithm.typical_items is None:
+    if isinstance(algorithm, Auto):
+        if algorithm.typical_items is not None:
+            raise InvalidArgument(
+                "typical_items= is for the choice of auto, and candidates always mean focused-gaussian: leave it out. "
+                "max_items= sets how many items of a user count, 300 if you leave it out."
+            )
         algorithm = FocusedGaussian()
     if not isinstance(algorithm, FocusedGaussian):
         raise InvalidArgument(

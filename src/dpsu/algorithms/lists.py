@@ -73,16 +73,25 @@ def frame_of(items: Any, role: str) -> pl.DataFrame | None:
         return None
     if isinstance(items, Path):
         return _read(items)
-    if isinstance(items, str) or not (hasattr(items, "__arrow_c_stream__") or isinstance(items, Iterable)):
+    arrow = hasattr(items, "__arrow_c_stream__") or hasattr(items, "__arrow_c_array__")
+    if isinstance(items, str) or not (arrow or isinstance(items, Iterable)):
         raise InvalidArgument(
             f"{role} must be a list of items, a frame or a pathlib.Path, not {type(items).__name__}."
         )
     try:
-        return pl.DataFrame(items) if hasattr(items, "__arrow_c_stream__") else _from_entries([*items])
+        return _from_arrow(items) if arrow else _from_entries([*items])
     except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
         raise InvalidArgument(
             f"{role} cannot be read: give all entries the same type, and composite items as tuples of one length."
         ) from None
+
+
+def _from_arrow(items: Any) -> pl.DataFrame:
+    """A frame, or a series of pandas or Arrow, as a frame."""
+    try:
+        return pl.DataFrame(items)
+    except pl.exceptions.SchemaError:
+        return pl.Series("item", items).to_frame()
 
 
 def _from_entries(entries: list[Any]) -> pl.DataFrame:
@@ -112,10 +121,12 @@ def _read(path: Path) -> pl.DataFrame:
 def typed(frame: pl.DataFrame | None, types: pl.Schema, role: str, *, distinct: bool = False) -> pl.DataFrame:
     """The listed items in the columns and types of the data's, each once.
 
-    `distinct` says that the list has no repeats and no nulls, so that they are looked for only where its type changes.
+    `distinct` says that the list has no repeats and no nulls, so that they are looked for only where its type changes, or
+    where it has other columns, too.
     """
     if frame is None:
         return pl.DataFrame(schema=types)
+    distinct = distinct and frame.width == len(types)
     if set(types) <= set(frame.columns):
         frame = frame.select(types.names())
     if frame.width != len(types):
@@ -133,8 +144,7 @@ def typed(frame: pl.DataFrame | None, types: pl.Schema, role: str, *, distinct: 
 def _cast(column: pl.Series, dtype: pl.DataType, role: str) -> pl.Series:
     """The column in this type; an entry that does not fit is refused by its place."""
     theirs, ours = (str(each.base_type()).lower() for each in (column.dtype, dtype))
-    # Floats are never items, and a cast would cut their fractions off.
-    fitting = None if column.dtype.is_float() else _cast_or_none(column, dtype)
+    fitting = _cast_or_none(column, dtype) if _may_become(column.dtype, dtype) else None
     if fitting is None:
         raise InvalidArgument(
             f"{role} has entries of the type {theirs}; the data's items are of the type {ours}."
@@ -145,6 +155,19 @@ def _cast(column: pl.Series, dtype: pl.DataType, role: str) -> pl.Series:
             f"entry {wrong[0] + 1} of {role} is not of the type of the data's items, {ours}."
         )
     return fitting
+
+
+def _may_become(theirs: pl.DataType, ours: pl.DataType) -> bool:
+    """Whether a cast keeps what values of a list mean: it would make numbers of dates and of truth values.
+
+    Floats are never items, and a cast would cut their fractions off.
+    """
+    kinds = kind_of(theirs), kind_of(ours)
+    if theirs.is_float():
+        return False
+    if kinds[0] == kinds[1] or "string" in kinds or kinds[0] == "null" or kinds == ("date", "datetime"):
+        return True
+    return not any(each == pl.Boolean or each.is_temporal() for each in (theirs, ours))
 
 
 def _cast_or_none(column: pl.Series, dtype: pl.DataType) -> pl.Series | None:

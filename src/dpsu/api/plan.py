@@ -114,7 +114,17 @@ class Plan:
         alone, together = self.users_needed(set_size=1), self.users_needed(set_size=size)
         return (
             f"nothing was released: at this privacy an item has a chance of 50 % if about {alone} users hold it who have no "
-            f"other item, or about {together} users with {counted(size)} each."
+            f"other item, or about {together} users with {counted(size)} each.{self._if_listed()}"
+        )
+
+    def _if_listed(self) -> str:
+        """The same for candidates where other items can come out, too."""
+        candidates = self.parameters.get("candidates")
+        if not isinstance(candidates, Mapping) or not candidates["discover"]:
+            return ""
+        needed = self.users_needed(listed=True)
+        return (
+            f" If a tenth of the list comes out, a listed item needs about {needed} who have no other item."
         )
 
     def to_dict(self) -> dict[str, Any]:

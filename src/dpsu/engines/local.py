@@ -158,10 +158,12 @@ class LocalEngine:
         weights: NDArray[np.float64] | None = None,
     ) -> UserSets:
         """The sets with these items in the union, held or not, but those that nobody holds and that cannot come out."""
-        tested = [may_pass(np.zeros((0, 2), np.uint64))]
+        return admit(sets, items, digests, self.tested(may_pass, digests), weights)
+
+    def tested(self, test: DigestTest, digests: Digests) -> NDArray[np.bool_]:
+        """The answers of a test for these digests."""
         slices = [digests[first:last] for first, last in self._slices(len(digests))]
-        tested += self._on_threads(may_pass, slices)
-        return admit(sets, items, digests, np.concatenate(tested), weights)
+        return np.concatenate([test(digests[:0]), *self._on_threads(test, slices)])
 
     def bound(
         self, sets: Sets, max_items: int, stream: Stream, *, round: int = 0, keep: Columns | None = None
@@ -260,11 +262,7 @@ class LocalEngine:
     def names(self, sets: UserSets, items: Columns) -> pl.DataFrame:
         """Decode the released items, with `listed` if there is a list, and the columns that are to be shown."""
         codes = np.flatnonzero(items["released"]).astype(np.uint32)
-        beside = {
-            name.removeprefix(SHOWN): column[codes]
-            for name, column in items.items()
-            if name.startswith(SHOWN) or name == "listed"
-        }
+        beside = {name.removeprefix(SHOWN): column[codes] for name, column in items.items() if is_shown(name)}
         return sets.names.decode(codes, beside)
 
     def _rows_of(self, sets: Sets) -> list[Rows]:
@@ -278,7 +276,9 @@ class LocalEngine:
         bounds = np.searchsorted(sets.indptr, np.linspace(0, pairs, threads + 1).astype(np.int64))
         bounds[-1] = len(sets.user_digests)
         held, longest = np.ones(len(sets.item_digests), np.bool_), longest_of(sets.indptr)
-        held[len(held) - sets.absent :] = False
+        if sets.absent:
+            held[:] = False
+            held[sets.items] = True
         return [
             Rows(
                 sets.indptr[first : last + 1],
@@ -310,6 +310,11 @@ def _reading(source: "Source", stream: Stream) -> dict[str, Any]:
 def _parts_of(sets: Sets) -> Sequence[UserSets | Rows]:
     """The sets that were read, or their parts, for access to digests without dividing anything."""
     return sets if isinstance(sets, list) else [sets]
+
+
+def is_shown(name: str) -> bool:
+    """Whether this column of the items is handed over beside the names."""
+    return name.startswith(SHOWN) or name == "listed"
 
 
 def longest_of(indptr: NDArray[np.int64]) -> int:

@@ -16,17 +16,17 @@ import polars as pl
 from numpy.typing import NDArray
 
 from dpsu.engines.contract import SHOWN, Columns, DigestTest, Rule, Step, Walk
-from dpsu.engines.local import LocalEngine, Rows, tallied
+from dpsu.engines.local import LocalEngine, Rows, is_shown, tallied
 from dpsu.engines.rows import SATURATION, merged, shard_bounds, some_users, union
 from dpsu.errors import InvalidArgument, TooLarge
 from dpsu.randomness.stream import Purpose, Stream
-from dpsu.sets.user_sets import Digests, Names, UserSets, digest_order, places
+from dpsu.sets.user_sets import Digests, Names, UserSets, admit, digest_order, places
 
 if TYPE_CHECKING:
     from dpsu.algorithms.job import Job
     from dpsu.sources.source import Source
 
-NOT_DIVIDED = "candidates and n-grams in levels are not for peers; spark_mode='task' has them."
+NOT_DIVIDED = "n-grams in levels are not for peers; spark_mode='task' has them."
 
 
 class Exchange(Protocol):
@@ -112,10 +112,32 @@ class PeerEngine:
         return self._local.leave_out(sets.sets, digests)
 
     def admit(
-        self, sets: PeerSets, items: pl.DataFrame, digests: Digests, may_pass: DigestTest, weights: Any = None
-    ) -> NoReturn:
-        """Not supported."""
-        raise InvalidArgument(NOT_DIVIDED)
+        self,
+        sets: PeerSets,
+        items: pl.DataFrame,
+        digests: Digests,
+        may_pass: DigestTest,
+        weights: NDArray[np.float64] | None = None,
+    ) -> PeerSets:
+        """The sets of this peer, with those listed items of its shard that none of its users holds but that could come out.
+
+        It announces these items, held by others or not, so every listed item that could come out is announced by a peer.
+        """
+        fresh = self.own(digests)
+        fresh[fresh] = self._local.tested(may_pass, digests[fresh])
+        found = admit(sets.sets, items, digests, fresh, weights)
+        assert found.listed is not None
+        order = digest_order(found.item_digests)
+        arranged = replace(
+            found,
+            items=places(order)[found.items],
+            item_digests=found.item_digests[order],
+            listed=found.listed[order],
+            list_digests=None,
+            weights=None if found.weights is None else found.weights[order],
+        )
+        numbers = np.append(sets.order, np.arange(len(sets.order), len(order)))
+        return replace(sets, sets=arranged, names=found.names, order=numbers[order])
 
     def own(self, digests: Digests) -> NDArray[np.bool_]:
         """The digests of this peer's shard."""
@@ -145,10 +167,15 @@ class PeerEngine:
         first = sets.sets if isinstance(sets, PeerSets) else sets[0]
         if isinstance(first, Rows) and isinstance(first.table, Shard):
             return first.table
-        digests = first.item_digests
-        news = self._exchange.swap(self._for_shards(digests, {"digest": digests}))
+        announced = self._local.items(sets.sets if isinstance(sets, PeerSets) else sets)
+        news = self._exchange.swap(self._for_shards(first.item_digests, announced))
         own, links = union([parcel["digest"] for parcel in news])
-        return Shard({"digest": own}, links)
+        columns: dict[str, NDArray[Any]] = {"digest": own}
+        for name in announced.keys() - {"digest"}:
+            columns[name] = np.empty(len(own), announced[name].dtype)
+            for at, parcel in zip(links, news, strict=True):
+                columns[name][at] = parcel[name]
+        return Shard(columns, links)
 
     def restrict(self, sets: PeerSets | list[Rows], items: Shard) -> list[Rows]:
         """The sets restricted to open items, with their table of items."""
@@ -256,7 +283,7 @@ class PeerEngine:
             named.append(at[unnamed[at]])
             unnamed[at] = False
         mine = np.concatenate([parcel["released"] for parcel in self._exchange.swap(parcels)])
-        shown = {name: items.columns[name] for name in items.columns if name.startswith(SHOWN)}
+        shown = {name: column for name, column in items.columns.items() if is_shown(name)}
         beside = {}
         if shown:
             received = self._exchange.swap(

@@ -1,13 +1,14 @@
 """The curve of a report: how many people must share an item, drawn as SVG for wide and for narrow screens."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from dpsu.api.plan import Plan
 from dpsu.outcome.statement import Statement
+from dpsu.report.facts import discovers
 from dpsu.report.numbers import counted
 from dpsu.report.replan import plan_of, plan_of_level, single_of
 from dpsu.report.tables import numbers_table, share
@@ -56,7 +57,7 @@ def _sentence(statement: Statement, plan: Plan, sizes: Sequence[int]) -> str:
     held = "have it in every period" if in_series else "have it"
     by_then = "by the end of this period " if in_series else ""
     candidates = statement.parameters.get("candidates")
-    discovered = not isinstance(candidates, Mapping) or candidates["discover"]
+    discovered = discovers(statement)
     outside = candidates or (statement.lists or {}).get("public_items")
     item = f"An item {'outside' if discovered else 'of'} the public list" if outside else "An item"
     told = (

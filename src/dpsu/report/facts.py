@@ -21,6 +21,7 @@ def facts(statement: Statement) -> list[tuple[str, str]]:
         ("an item is", item_in_words(data) if data else None),
         *((f"list {name}", _list_in_words(entry)) for name, entry in lists.items()),
         ("false items", false_items_in_words(statement)),
+        ("outside the list", None if discovers(statement) else "no item is released"),
         ("note", statement.note),
     ]
     return [(name, value) for name, value in found if value]
@@ -39,6 +40,12 @@ def false_items_in_words(statement: Statement) -> str | None:
     whole = round(1 / share)
     told = f"1 in {whole:,}" if abs(share * whole - 1) < 1e-9 else f"the share {share:g}"
     return f"on average at most {told} of the {of} is one that nobody {held}"
+
+
+def discovers(statement: Statement) -> bool:
+    """Whether items can come out that are on no list."""
+    candidates = statement.parameters.get("candidates")
+    return not isinstance(candidates, Mapping) or candidates.get("discover") is not False
 
 
 def choice_in_words(statement: Statement) -> str | None:

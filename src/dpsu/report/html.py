@@ -16,7 +16,7 @@ from dpsu.outcome.statement import OF_PERIOD, Statement
 from dpsu.outcome.write import write_text
 from dpsu.privacy.loss import chance_above
 from dpsu.report.curve import curve_section
-from dpsu.report.facts import facts, item_in_words, parameters_in_words, user_in_words
+from dpsu.report.facts import discovers, facts, item_in_words, parameters_in_words, user_in_words
 from dpsu.report.measures import half, limits_for_people, measured_of, measures_table
 from dpsu.report.numbers import counted
 from dpsu.report.tables import ROUNDING, at_most, bullets, fact_rows, numbers_table, one_in
@@ -110,8 +110,7 @@ def _listed(statement: Statement) -> list[str]:
 
 def _left_out(statement: Statement, listed: bool) -> str:
     """Which items are not in the file."""
-    candidates = statement.parameters.get("candidates")
-    if isinstance(candidates, Mapping) and not candidates["discover"]:
+    if not discovers(statement):
         told = "Items outside the public lists are left out."
     else:
         told = f"{'Other items' if listed else 'Items'} that only a few people have are left out."

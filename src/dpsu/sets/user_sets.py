@@ -81,9 +81,9 @@ class UserSets:
     loops over rows.
 
     `notes` are for the curator (see `advice`); they depend on the data and are not pickled. `listed` marks the items of a
-    list of candidates, if there is one; the last `absent` items are listed items that nobody holds, and `list_digests` are
-    those of the whole list. `weights` are those of listed items, and 1 for others, if the list has weights. `values` has the
-    totals of every pair, in the order of `items`, for the columns that are summed.
+    list of candidates, if there is one; `absent` is the number of listed items that nobody holds, and `list_digests`
+    are those of the whole list. `weights` are those of listed items, and 1 for others, if the list has weights. `values` has
+    the totals of every pair, in the order of `items`, for the columns that are summed.
     """
 
     indptr: NDArray[np.int64]

@@ -64,6 +64,8 @@ def tuned(source: Any) -> dpsu.Release:
     return found.release
 
 
+LISTED = [f"word{n}" for n in range(50)] + [f"none{n}" for n in range(200)]
+
 FEATURES: dict[str, tuple[Callable[[], pl.DataFrame], Callable[..., dpsu.Release]]] = {
     "sums": (baskets, lambda source, **how: released(source, sums={"spent": (0, 8)}, others=True, **how)),
     "public items": (
@@ -73,7 +75,7 @@ FEATURES: dict[str, tuple[Callable[[], pl.DataFrame], Callable[..., dpsu.Release
     "exclude": (baskets, lambda source, **how: released(source, exclude=["word1"], **how)),
     "candidates": (
         baskets,
-        lambda source: released(source, candidates=[f"word{n}" for n in range(50)], false_share=0.01),
+        lambda source, **how: released(source, candidates=LISTED, false_share=0.4, **how),
     ),
     "levels": (texts, levels),
     "tune": (baskets, tuned),
@@ -97,7 +99,7 @@ def test_every_feature_gives_what_this_machine_does(feature: str) -> None:
     }
 
 
-@pytest.mark.parametrize("feature", ["sums", "public items", "exclude"])
+@pytest.mark.parametrize("feature", ["sums", "public items", "exclude", "candidates"])
 def test_a_barrier_stage_has_measures_and_lists(feature: str) -> None:
     data, release = FEATURES[feature]
     with seeded(5):
@@ -194,8 +196,8 @@ def test_a_way_that_cannot_be_taken_is_refused() -> None:
         released(source, spark_mode="driver")
     with pytest.raises(InvalidArgument, match="exchange"):
         released(source, spark_mode="exchange", counts=True)
-    with pytest.raises(InvalidArgument, match="task"):
-        released(source, spark_mode="barrier", candidates=["word1"], false_share=0.01)
+    with pytest.raises(InvalidArgument, match="exchange"):
+        released(source, spark_mode="exchange", candidates=["word1"], false_share=0.01)
     with pytest.raises(InvalidArgument, match="spark_mode"):
         released(baskets(), spark_mode="task")
 

@@ -154,12 +154,12 @@ def _in_task(
     from dpsu.engines.spark.flight import FlightExchange, PeerLost
 
     context = BarrierTaskContext.get()
-    rank = context.partitionId()
-    host = context.getTaskInfos()[rank].address.rpartition(":")[0]
+    rank, peers = context.partitionId(), context.getTaskInfos()
+    host = peers[rank].address.rpartition(":")[0]
 
     def run() -> tuple[Done, pa.Table]:
         with (
-            FlightExchange(host, passport) as exchange,
+            FlightExchange(host, passport, rank, len(peers)) as exchange,
             PeerEngine(exchange, threads, parts) as engine,
             ThreadPoolExecutor(1) as pool,
         ):
@@ -168,7 +168,7 @@ def _in_task(
             frame = as_frame(pa.Table.from_batches(own)) if own else none
             own.clear()
             try:
-                done, names = work(frame, engine, lambda: exchange.meet(rank, greetings.result()))
+                done, names = work(frame, engine, lambda: exchange.meet(greetings.result()))
                 return done, names.to_arrow().cast(types)
             except PeerLost:
                 time.sleep(GRACE)

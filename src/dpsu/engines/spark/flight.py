@@ -80,10 +80,8 @@ class FlightExchange:
     Each peer makes one, all greetings are handed to all peers by other means, and then the peers `meet`.
     """
 
-    rank: int
-    size: int
-
-    def __init__(self, host: str, passport: Passport) -> None:
+    def __init__(self, host: str, passport: Passport, rank: int, size: int) -> None:
+        self.rank, self.size = rank, size
         self._passport = passport
         self._office = _Office(host, passport)
         self.greeting = f"{host} {self._office.port} {os.urandom(16).hex()}"
@@ -101,16 +99,15 @@ class FlightExchange:
         self._pool.shutdown(wait=False, cancel_futures=True)
         self._office.close()
 
-    def meet(self, rank: int, greetings: Sequence[str]) -> None:
+    def meet(self, greetings: Sequence[str]) -> None:
         """Connect to the peers with these greetings, which are in the order of their ranks."""
-        self.rank, self.size = rank, len(greetings)
         token = hmac.digest(self._passport.secret, "\n".join(greetings).encode(), "sha256").hex()
         headers = [(TOKEN.encode(), token.encode())]
         self._options = flight.FlightCallOptions(headers=headers)
         self._soon = flight.FlightCallOptions(headers=headers, timeout=TIMEOUT)
         for place, greeting in enumerate(greetings):
             host, port, _ = greeting.split()
-            self._clients.append(None if place == rank else self._connected(host, port))
+            self._clients.append(None if place == self.rank else self._connected(host, port))
         self._office.open(token)
 
     def swap(self, parcels: Sequence[Columns]) -> list[Columns]:

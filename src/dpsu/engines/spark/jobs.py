@@ -43,7 +43,7 @@ LIMIT = "spark.dpsu.taskRows"
 TASK_ROWS = 50_000_000
 """Default for LIMIT: the largest number of rows that one task holds."""
 
-DIVIDED = "n-grams in levels, tuning and candidates"
+DIVIDED = "n-grams in levels and tuning"
 NOT_EXCHANGED = "lists, candidates, counts, sums, n-grams in levels and tuning"
 
 ON_DRIVER = (
@@ -94,9 +94,9 @@ class SparkJob(Job):
     def _choose(self, engine: "SparkEngine", rows: int, lists: Listed, source: Source) -> tuple[Mode, Room]:
         """One task if the rows are few, else peers if there is room for them. Nothing of the choice is in the output."""
         limit = whole_number(engine.session, LIMIT, TASK_ROWS)
-        divided = isinstance(self._job, SingleJob) and "candidates" not in self.promise.parameters
+        divided = isinstance(self._job, SingleJob)
         counting = self._job.counting if isinstance(self._job, SingleJob) else None
-        measured = bool(lists or source.sums or counting)
+        measured = bool(lists or source.sums or counting or "candidates" in self.promise.parameters)
         if self._mode == "task" or (self._mode is None and rows <= limit):
             return "task", Room(0)
         if self._mode == "exchange" and (not divided or measured):
