@@ -43,6 +43,9 @@ MARKS = {
 }
 """Byte order marks and their encodings, the longer ones first; Polars knows that of UTF-8."""
 
+FIRST_ROWS = 100
+"""Rows of JSON lines that show the names of the columns."""
+
 GZIP, ZSTANDARD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 
 PLAIN_TEXT = "txt"
@@ -58,9 +61,9 @@ def scan_paths(
     """The columns of all files in `paths`, each file once, and their label in errors.
 
     A path is a file, a folder (the keys of its `key=value` parts become columns), a glob, or `-` for standard input.
-    Text has no types: columns of CSV and TSV and the keys of a folder's parts are strings. The separator is the one that
-    yields the columns from the header line, and the encoding is that of the byte order mark, else UTF-8, unless `layout`
-    gives them: nothing is guessed from the rows, where one user could change how all others are read.
+    Text has no types: columns of CSV, TSV and JSON lines and the keys of a folder's parts are strings. The separator is
+    the one that yields the columns from the header line, and the encoding is that of the byte order mark, else UTF-8,
+    unless `layout` gives them: nothing is guessed from the rows, where one user could change how all others are read.
     """
     if format is not None and format not in FORMATS:
         raise InvalidArgument(
@@ -175,8 +178,10 @@ def _select(
             )
         elif format == "xlsx":
             frame = scan_sheet(source, layout.sheet, label)
+        elif format == "parquet":
+            frame = _scan_parquet(source, keys)
         else:
-            frame = _scan(source, format, keys)
+            frame = _scan_json_lines(source, columns)
         available = frame.collect_schema().names()
     require_columns(
         columns,
@@ -189,11 +194,23 @@ def _select(
     return frame.select(columns).with_columns((cs.categorical() | cs.enum()).cast(pl.String))
 
 
-def _scan(source: Path | io.BytesIO, format: str, keys: Sequence[str]) -> pl.LazyFrame:
-    if format == "parquet":
-        schema = dict.fromkeys(keys, pl.String) or None
-        return pl.scan_parquet(source, glob=False, hive_partitioning=bool(keys), hive_schema=schema)
-    return pl.scan_ndjson(source, infer_schema_length=None)
+def _scan_parquet(source: Path | io.BytesIO, keys: Sequence[str]) -> pl.LazyFrame:
+    schema = dict.fromkeys(keys, pl.String) or None
+    return pl.scan_parquet(source, glob=False, hive_partitioning=bool(keys), hive_schema=schema)
+
+
+def _scan_json_lines(source: Path | io.BytesIO, columns: Sequence[str]) -> pl.LazyFrame:
+    """The columns as strings: a type that follows from the rows would be the choice of a single user.
+
+    The first rows say whether the columns exist and have no lists; later rows, only if the first ones lack a column.
+    """
+    found = pl.Schema()
+    for rows in (FIRST_ROWS, None):
+        found = pl.scan_ndjson(source, infer_schema_length=rows).collect_schema()
+        if {*columns} <= {*found}:
+            break
+    lists = {name: dtype for name, dtype in found.items() if name in columns and dtype.is_nested()}
+    return pl.scan_ndjson(source, schema={**dict.fromkeys(found, pl.String), **lists})
 
 
 def _scan_separated(source: Path | io.BytesIO, columns: list[str], separators: str) -> pl.LazyFrame:
