@@ -59,6 +59,12 @@ def test_errors_suggest_the_option_and_quote_nothing(tmp_path: Path) -> None:
     (tmp_path / "colons.csv").write_text(german(":"))
     with pytest.raises(ColumnNotFound, match="--separator"):
         items(tmp_path / "colons.csv")
+    (tmp_path / "umlaut.csv").write_bytes(german().replace("Ware", "Getränk").encode("cp1252"))
+    with pytest.raises(ColumnNotFound, match="--encoding cp1252"):
+        items(tmp_path / "umlaut.csv", "Getränk")
+    (tmp_path / "old_mac.csv").write_bytes(german().replace("\r\n", "\r").encode())
+    with pytest.raises(SourceError, match="carriage return"):
+        items(tmp_path / "old_mac.csv")
     with pytest.raises(InvalidArgument, match="encoding"):
         Layout(encoding="klingon")
 
@@ -66,6 +72,13 @@ def test_errors_suggest_the_option_and_quote_nothing(tmp_path: Path) -> None:
 def test_the_rows_do_not_change_the_separator(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("Kunde,Ware\n1,a;b;c;d\n2,x\n")
     assert items(tmp_path / "a.csv") == ["a;b;c;d", "x"]
+
+
+def test_names_of_files_are_no_patterns(tmp_path: Path) -> None:
+    lines = pl.DataFrame(ROWS, schema=["Kunde", "Ware", "Preis"], orient="row").write_ndjson()
+    for name, content in (("a[1]*.jsonl", lines), ("a[1]*.csv", german())):
+        (tmp_path / name).write_text(content, newline="")
+        assert items(tmp_path / name) == ["Brot", "Käse"]
 
 
 def test_compressed_files(tmp_path: Path) -> None:

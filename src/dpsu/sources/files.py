@@ -1,11 +1,14 @@
 """Files as sources: paths, globs, folders and standard input, scanned lazily with Polars."""
 
 import codecs
+import glob
 import gzip
 import io
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -29,7 +32,10 @@ FORMATS = {
     "ndjson": "JSON lines",
 }
 STANDARD_INPUT = "-"
-SEPARATOR_HINT = "; if the columns are separated by another character, pass separator= (--separator)"
+TEXT_HINT = (
+    "; if the columns are separated by another character, pass separator= (--separator ';'), and for text in another "
+    "encoding than UTF-8, encoding= (--encoding cp1252)"
+)
 COMPRESSIBLE = {"csv", "tsv", "jsonl", "ndjson"}
 KNOWN_ENDINGS = ".parquet, .xlsx, .csv, .tsv, .jsonl, .ndjson (the last four also with .gz or .zst)"
 SEPARATORS = {"csv": ",;\t|", "tsv": "\t,;|"}
@@ -174,7 +180,7 @@ def _select(
     with reading(label, format):
         if format in SEPARATORS:
             frame = _scan_separated(
-                _in_utf8(source, layout.encoding), columns, layout.separator or SEPARATORS[format]
+                _in_utf8(source, layout.encoding), columns, layout.separator or SEPARATORS[format], label
             )
         elif format == "xlsx":
             frame = scan_sheet(source, layout.sheet, label)
@@ -188,7 +194,7 @@ def _select(
         available,
         label,
         schema_names=format == "parquet",
-        hint=SEPARATOR_HINT if format in SEPARATORS else "",
+        hint=TEXT_HINT if format in SEPARATORS else "",
     )
     # Each file has its own categories; strings are the same in all files.
     return frame.select(columns).with_columns((cs.categorical() | cs.enum()).cast(pl.String))
@@ -204,19 +210,28 @@ def _scan_json_lines(source: Path | io.BytesIO, columns: Sequence[str]) -> pl.La
 
     The first rows say whether the columns exist and have no lists; later rows, only if the first ones lack a column.
     """
+    scan = partial(pl.scan_ndjson, glob.escape(str(source)) if isinstance(source, Path) else source)
     found = pl.Schema()
     for rows in (FIRST_ROWS, None):
-        found = pl.scan_ndjson(source, infer_schema_length=rows).collect_schema()
+        found = scan(infer_schema_length=rows).collect_schema()
         if {*columns} <= {*found}:
             break
     lists = {name: dtype for name, dtype in found.items() if name in columns and dtype.is_nested()}
-    return pl.scan_ndjson(source, schema={**dict.fromkeys(found, pl.String), **lists})
+    return scan(schema={**dict.fromkeys(found, pl.String), **lists})
 
 
-def _scan_separated(source: Path | io.BytesIO, columns: list[str], separators: str) -> pl.LazyFrame:
+def _scan_separated(
+    source: Path | io.BytesIO, columns: list[str], separators: str, label: str
+) -> pl.LazyFrame:
     """The file with the separator with which its header line has most of the columns; the first of several."""
     frames = [pl.scan_csv(source, glob=False, separator=each, infer_schema=False) for each in separators]
-    return max(frames, key=lambda frame: len({*columns} & {*frame.collect_schema().names()}))
+    header, frame = max(
+        ((frame.collect_schema().names(), frame) for frame in frames),
+        key=lambda found: len({*columns} & {*found[0]}),
+    )
+    if any(re.search(r"\r(?!\n)", name) for name in header):
+        raise SourceError(f"the lines of {label} end with a carriage return alone: save it as CSV in UTF-8")
+    return frame
 
 
 def _in_utf8(source: Path | io.BytesIO, encoding: str | None) -> Path | io.BytesIO:
