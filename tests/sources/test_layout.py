@@ -186,7 +186,8 @@ def test_an_address_needs_a_query_and_is_not_quoted() -> None:
 @pytest.mark.parametrize("kind", ["mysql", "s3", "https", "postgresql"])
 def test_other_addresses_are_not_quoted_as_paths(kind: str) -> None:
     address = f"{kind}://me:{SECRET}@nowhere.invalid/x"
-    for source in (address, [address, "b.csv"]):
+    words = f"host=nowhere.invalid user=me password={SECRET}"
+    for source in (address, [address, "b.csv"], f" {address}", address.replace("//", "/"), words):
         with pytest.raises(dpsu.DpsuError) as caught:
             read_sets(source, user="a", item="b", stream=STREAM)
         assert SECRET not in told(caught.value)
