@@ -7,7 +7,7 @@ import pytest
 
 import dpsu
 from dpsu.errors import InvalidArgument, SourceError
-from dpsu.sources.corpus import split_text, text_rule
+from dpsu.sources.corpus import function_name, split_text, text_rule
 
 tokenizers = pytest.importorskip("tokenizers")
 text_features = pytest.importorskip("sklearn.feature_extraction.text")
@@ -63,9 +63,21 @@ def test_a_part_in_python_is_refused() -> None:
             """Nothing."""
 
     tokenizer = bpe()
-    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.PreTokenizer.custom(Own())  # type: ignore[attr-defined]
-    with pytest.raises(InvalidArgument, match="Python"):
-        text_rule(True, tokenizer=tokenizer)  # type: ignore[arg-type]
+    own = tokenizers.pre_tokenizers.PreTokenizer.custom(Own())
+    tokenizer.pre_tokenizer = own  # type: ignore[attr-defined]
+    for each in (tokenizer, own, tokenizers.pre_tokenizers.Sequence([own])):
+        with pytest.raises(InvalidArgument, match="Python"):
+            text_rule(True, tokenizer=each)  # type: ignore[arg-type]
+
+
+def test_a_pre_tokenizer_is_copied_and_its_name_tells_its_settings() -> None:
+    split = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    first, second = (text_rule(True, tokenizer=each) for each in (split, type(split)(add_prefix_space=True)))
+    split.add_prefix_space = True
+    assert first is not None
+    assert second is not None
+    assert split_text("a b", first.tokenizer) == ["a", "Ġb"]
+    assert function_name(first.tokenizer) != function_name(second.tokenizer)  # type: ignore[arg-type]
 
 
 def test_a_function_that_remembers_is_found() -> None:

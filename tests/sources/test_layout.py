@@ -59,6 +59,12 @@ def test_errors_suggest_the_option_and_quote_nothing(tmp_path: Path) -> None:
     (tmp_path / "colons.csv").write_text(german(":"))
     with pytest.raises(ColumnNotFound, match="--separator"):
         items(tmp_path / "colons.csv")
+    (tmp_path / "umlaut.csv").write_bytes(german().replace("Ware", "Getränk").encode("cp1252"))
+    with pytest.raises(ColumnNotFound, match="--encoding cp1252"):
+        items(tmp_path / "umlaut.csv", "Getränk")
+    (tmp_path / "old_mac.csv").write_bytes(german().replace("\r\n", "\r").encode())
+    with pytest.raises(SourceError, match="carriage return"):
+        items(tmp_path / "old_mac.csv")
     with pytest.raises(InvalidArgument, match="encoding"):
         Layout(encoding="klingon")
 
@@ -66,6 +72,13 @@ def test_errors_suggest_the_option_and_quote_nothing(tmp_path: Path) -> None:
 def test_the_rows_do_not_change_the_separator(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("Kunde,Ware\n1,a;b;c;d\n2,x\n")
     assert items(tmp_path / "a.csv") == ["a;b;c;d", "x"]
+
+
+def test_names_of_files_are_no_patterns(tmp_path: Path) -> None:
+    lines = pl.DataFrame(ROWS, schema=["Kunde", "Ware", "Preis"], orient="row").write_ndjson()
+    for name, content in (("a[1]*.jsonl", lines), ("a[1]*.csv", german())):
+        (tmp_path / name).write_text(content, newline="")
+        assert items(tmp_path / name) == ["Brot", "Käse"]
 
 
 def test_compressed_files(tmp_path: Path) -> None:
@@ -173,7 +186,8 @@ def test_an_address_needs_a_query_and_is_not_quoted() -> None:
 @pytest.mark.parametrize("kind", ["mysql", "s3", "https", "postgresql"])
 def test_other_addresses_are_not_quoted_as_paths(kind: str) -> None:
     address = f"{kind}://me:{SECRET}@nowhere.invalid/x"
-    for source in (address, [address, "b.csv"]):
+    words = f"host=nowhere.invalid user=me password={SECRET}"
+    for source in (address, [address, "b.csv"], f" {address}", address.replace("//", "/"), words):
         with pytest.raises(dpsu.DpsuError) as caught:
             read_sets(source, user="a", item="b", stream=STREAM)
         assert SECRET not in told(caught.value)

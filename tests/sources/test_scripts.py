@@ -1,11 +1,13 @@
 """Real sentences in many scripts, and what each tokenizer makes of them."""
 
 import warnings
+from typing import Any
 
+import polars as pl
 import pytest
 
 import dpsu
-from dpsu.sources.advice import UNDIVIDED
+from dpsu.sources.advice import UNDIVIDED, script_notes
 from dpsu.sources.corpus import split_text
 
 SENTENCES = {
@@ -120,6 +122,19 @@ def test_sentences_without_spaces_release_letters_and_words() -> None:
     assert letters.notes == ()
     assert letters.statement is not None
     assert letters.statement.data["tokenizer"] == {"kind": "rule", "name": "chars"}  # type: ignore[index]
+
+
+@pytest.mark.parametrize("tokenizer", [r"\w+", r"\S+", str.split])
+def test_patterns_and_functions_that_do_not_divide_are_noted(tokenizer: Any) -> None:
+    texts = pl.Series([text for texts in chinese(20).values() for text in texts])
+    assert script_notes(texts, tokenizer) == (UNDIVIDED,)
+    assert script_notes(pl.Series(["한국어를 공부합니다", "plain words"]), tokenizer) == ()
+
+
+@pytest.mark.parametrize("tokenizer", [r"\w", r"\w{2}", list])
+def test_patterns_and_functions_that_divide_are_not(tokenizer: Any) -> None:
+    texts = pl.Series([text for texts in chinese(20).values() for text in texts])
+    assert script_notes(texts, tokenizer) == ()
 
 
 def test_icu_states_its_version() -> None:

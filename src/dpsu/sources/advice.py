@@ -6,8 +6,11 @@ depends on the data: they are for the curator only. Users with one item each are
 """
 
 import re
+from itertools import chain
 
 import polars as pl
+
+from dpsu.sources.corpus import Tokenizer, runs_of, tokenise
 
 TIME = (
     "The user column contains dates or times. A release protects the users in this column: "
@@ -48,6 +51,9 @@ SAMPLE_LETTERS = 1000
 NO_SPACES = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]"
 """Scripts that do not mark the boundaries of words."""
 
+LONG_RUN = f"{NO_SPACES}{{8}}"
+"""More letters than most words of these scripts have."""
+
 DAY, HOUR = "(0?[1-9]|[12][0-9]|3[01])", "([01]?[0-9]|2[0-3]):[0-5][0-9]"
 MOMENT = (
     rf"^({HOUR}(:[0-5][0-9]([.,][0-9]+)?)?"
@@ -77,13 +83,26 @@ def notes_on(sample: pl.DataFrame, *, one_row_each: bool, counts_up: bool) -> tu
     return tuple(notes)
 
 
-def script_notes(text: pl.Series, tokenizer: object) -> tuple[str, ...]:
-    """The note for a text that the tokenizer does not divide; it looks at the first rows only."""
-    if tokenizer not in ("words", "whitespace"):
+def script_notes(text: pl.Series, tokenizer: Tokenizer) -> tuple[str, ...]:
+    """The note for a text that the tokenizer does not divide; it looks at the first rows only.
+
+    Of patterns and functions the words show whether they divide the text.
+    """
+    if tokenizer in ("chars", "icu"):
         return ()
-    letters = _text_of(text.head(SAMPLE_ROWS)).str.head(SAMPLE_LETTERS)
-    undivided, all_letters = (int(letters.str.count_matches(kind).sum()) for kind in (NO_SPACES, r"\p{L}"))
-    return (UNDIVIDED,) if 2 * undivided > all_letters else ()
+    sample = _text_of(text.head(SAMPLE_ROWS)).str.head(SAMPLE_LETTERS)
+    undivided = _letters(sample, NO_SPACES)
+    if 2 * undivided <= _letters(sample, r"\p{L}"):
+        return ()
+    if tokenizer not in ("words", "whitespace"):
+        words = pl.Series([*chain(*runs_of(tokenise(sample, tokenizer)))], dtype=pl.String)
+        if 2 * _letters(words.filter(words.str.contains(LONG_RUN)), NO_SPACES) <= undivided:
+            return ()
+    return (UNDIVIDED,)
+
+
+def _letters(text: pl.Series, kind: str) -> int:
+    return int(text.str.count_matches(kind).sum())
 
 
 def holds_times(column: pl.Series) -> bool:

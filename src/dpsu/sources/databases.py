@@ -6,6 +6,7 @@ An address has a password. No error shows the address, the query or a message of
 from collections.abc import Iterator
 from contextlib import ExitStack
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -13,7 +14,7 @@ from nanoarrow import c_array_stream
 from polars import selectors as cs
 from polars.io.plugins import register_io_source
 
-from dpsu.errors import InvalidArgument, SourceError
+from dpsu.errors import DpsuError, InvalidArgument, SourceError
 from dpsu.sources.columns import require_columns
 
 DATABASE = "the result of the query"
@@ -36,8 +37,8 @@ def scan_query(source: Any, query: str, columns: list[str]) -> pl.LazyFrame:
     """The columns of the result of a query; `source` is an address, or a connection of ADBC or DuckDB."""
     with ExitStack() as opened:
         try:
-            stream = _run(_connection(source, opened), query, opened)
-        except InvalidArgument:
+            stream = _run(_connection(source, opened), query, columns, opened)
+        except DpsuError:
             raise
         except Exception as error:
             failed = _kind_of(error)
@@ -60,10 +61,12 @@ def _connection(source: Any, opened: ExitStack) -> Any:
         driver = import_module(module)
     except ImportError:
         raise InvalidArgument(f"this database needs a driver: pip install '{extra}'.") from None
+    if kind == "sqlite" and not rest.startswith((":", "file:")) and not Path(rest).is_file():
+        raise SourceError("there is no such SQLite file")
     return opened.enter_context(driver.connect(rest if kind == "sqlite" else source))
 
 
-def _run(connection: Any, query: str, opened: ExitStack) -> Any:
+def _run(connection: Any, query: str, columns: list[str], opened: ExitStack) -> Any:
     """The result of the query, as an object with the Arrow stream interface."""
     if type(connection).__module__.partition(".")[0] in ("duckdb", "_duckdb"):
         return connection.sql(query)
@@ -72,8 +75,34 @@ def _run(connection: Any, query: str, opened: ExitStack) -> Any:
     cursor = connection.cursor()
     if not hasattr(cursor, "fetch_record_batch"):
         raise InvalidArgument("this connection does not speak Arrow; use an ADBC driver or DuckDB")
-    opened.enter_context(cursor).execute(query)
+    opened.enter_context(cursor)
+    if _is_sqlite(connection):
+        query = _as_text(cursor, query, columns)
+    cursor.execute(query)
     return cursor.fetch_record_batch()
+
+
+def _is_sqlite(connection: Any) -> bool:
+    asked = getattr(connection, "adbc_get_info", None)
+    return asked is not None and asked().get("vendor_name") == "SQLite"
+
+
+def _as_text(cursor: Any, query: str, columns: list[str]) -> str:
+    """A query for the columns as text.
+
+    SQLite has a type for each value and none for a column; the driver would take that of all values from the first rows,
+    and so from single users.
+    """
+    within = f"(\n{query.strip().rstrip(';')}\n)"
+    cursor.execute(f"select * from {within} limit 0")
+    require_columns(columns, cursor.fetch_record_batch().schema.names, DATABASE)
+    # A name in double quotes would be a constant if there were no such column; in grave accents it is none.
+    names = ["`" + column.replace("`", "``") + "`" for column in columns]
+    texts = (
+        f"case typeof({name}) when 'blob' then hex({name}) else cast({name} as text) end as {name}"
+        for name in names
+    )
+    return f"select {', '.join(texts)} from {within}"
 
 
 def _kind_of(error: Exception) -> str:

@@ -1,11 +1,14 @@
 """Files as sources: paths, globs, folders and standard input, scanned lazily with Polars."""
 
 import codecs
+import glob
 import gzip
 import io
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -29,7 +32,10 @@ FORMATS = {
     "ndjson": "JSON lines",
 }
 STANDARD_INPUT = "-"
-SEPARATOR_HINT = "; if the columns are separated by another character, pass separator= (--separator)"
+TEXT_HINT = (
+    "; if the columns are separated by another character, pass separator= (--separator ';'), and for text in another "
+    "encoding than UTF-8, encoding= (--encoding cp1252)"
+)
 COMPRESSIBLE = {"csv", "tsv", "jsonl", "ndjson"}
 KNOWN_ENDINGS = ".parquet, .xlsx, .csv, .tsv, .jsonl, .ndjson (the last four also with .gz or .zst)"
 SEPARATORS = {"csv": ",;\t|", "tsv": "\t,;|"}
@@ -42,6 +48,9 @@ MARKS = {
     codecs.BOM_UTF16_BE: "utf-16",
 }
 """Byte order marks and their encodings, the longer ones first; Polars knows that of UTF-8."""
+
+FIRST_ROWS = 100
+"""Rows of JSON lines that show the names of the columns."""
 
 GZIP, ZSTANDARD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 
@@ -58,9 +67,9 @@ def scan_paths(
     """The columns of all files in `paths`, each file once, and their label in errors.
 
     A path is a file, a folder (the keys of its `key=value` parts become columns), a glob, or `-` for standard input.
-    Text has no types: columns of CSV and TSV and the keys of a folder's parts are strings. The separator is the one that
-    yields the columns from the header line, and the encoding is that of the byte order mark, else UTF-8, unless `layout`
-    gives them: nothing is guessed from the rows, where one user could change how all others are read.
+    Text has no types: columns of CSV, TSV and JSON lines and the keys of a folder's parts are strings. The separator is
+    the one that yields the columns from the header line, and the encoding is that of the byte order mark, else UTF-8,
+    unless `layout` gives them: nothing is guessed from the rows, where one user could change how all others are read.
     """
     if format is not None and format not in FORMATS:
         raise InvalidArgument(
@@ -171,35 +180,58 @@ def _select(
     with reading(label, format):
         if format in SEPARATORS:
             frame = _scan_separated(
-                _in_utf8(source, layout.encoding), columns, layout.separator or SEPARATORS[format]
+                _in_utf8(source, layout.encoding), columns, layout.separator or SEPARATORS[format], label
             )
         elif format == "xlsx":
             frame = scan_sheet(source, layout.sheet, label)
+        elif format == "parquet":
+            frame = _scan_parquet(source, keys)
         else:
-            frame = _scan(source, format, keys)
+            frame = _scan_json_lines(source, columns)
         available = frame.collect_schema().names()
     require_columns(
         columns,
         available,
         label,
         schema_names=format == "parquet",
-        hint=SEPARATOR_HINT if format in SEPARATORS else "",
+        hint=TEXT_HINT if format in SEPARATORS else "",
     )
     # Each file has its own categories; strings are the same in all files.
     return frame.select(columns).with_columns((cs.categorical() | cs.enum()).cast(pl.String))
 
 
-def _scan(source: Path | io.BytesIO, format: str, keys: Sequence[str]) -> pl.LazyFrame:
-    if format == "parquet":
-        schema = dict.fromkeys(keys, pl.String) or None
-        return pl.scan_parquet(source, glob=False, hive_partitioning=bool(keys), hive_schema=schema)
-    return pl.scan_ndjson(source, infer_schema_length=None)
+def _scan_parquet(source: Path | io.BytesIO, keys: Sequence[str]) -> pl.LazyFrame:
+    schema = dict.fromkeys(keys, pl.String) or None
+    return pl.scan_parquet(source, glob=False, hive_partitioning=bool(keys), hive_schema=schema)
 
 
-def _scan_separated(source: Path | io.BytesIO, columns: list[str], separators: str) -> pl.LazyFrame:
+def _scan_json_lines(source: Path | io.BytesIO, columns: Sequence[str]) -> pl.LazyFrame:
+    """The columns as strings: a type that follows from the rows would be the choice of a single user.
+
+    The first rows say whether the columns exist and have no lists; later rows, only if the first ones lack a column.
+    """
+    scan = partial(pl.scan_ndjson, glob.escape(str(source)) if isinstance(source, Path) else source)
+    found = pl.Schema()
+    for rows in (FIRST_ROWS, None):
+        found = scan(infer_schema_length=rows).collect_schema()
+        if {*columns} <= {*found}:
+            break
+    lists = {name: dtype for name, dtype in found.items() if name in columns and dtype.is_nested()}
+    return scan(schema={**dict.fromkeys(found, pl.String), **lists})
+
+
+def _scan_separated(
+    source: Path | io.BytesIO, columns: list[str], separators: str, label: str
+) -> pl.LazyFrame:
     """The file with the separator with which its header line has most of the columns; the first of several."""
     frames = [pl.scan_csv(source, glob=False, separator=each, infer_schema=False) for each in separators]
-    return max(frames, key=lambda frame: len({*columns} & {*frame.collect_schema().names()}))
+    header, frame = max(
+        ((frame.collect_schema().names(), frame) for frame in frames),
+        key=lambda found: len({*columns} & {*found[0]}),
+    )
+    if any(re.search(r"\r(?!\n)", name) for name in header):
+        raise SourceError(f"the lines of {label} end with a carriage return alone: save it as CSV in UTF-8")
+    return frame
 
 
 def _in_utf8(source: Path | io.BytesIO, encoding: str | None) -> Path | io.BytesIO:

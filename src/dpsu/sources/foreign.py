@@ -6,6 +6,7 @@ cannot be copied. A tokenizer is copied before any text is read, so that nothing
 
 import hashlib
 import json
+import pickle
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
@@ -56,7 +57,7 @@ def understood(tokenizer: Any) -> Any:
     """A function for the tokenizers and analyzers of Hugging Face and scikit-learn; anything else as it is."""
     tokenizer = getattr(tokenizer, "backend_tokenizer", tokenizer)  # of the package transformers
     if hasattr(tokenizer, "pre_tokenize_str"):
-        return ForeignTokenizer(_kind(tokenizer), _PreTokenizer(tokenizer))
+        return _copied_pre_tokenizer(tokenizer)
     if hasattr(tokenizer, "encode") and hasattr(tokenizer, "to_str") and hasattr(tokenizer, "from_str"):
         return _copied(tokenizer)
     if hasattr(tokenizer, "build_analyzer"):
@@ -71,6 +72,9 @@ def _kind(tokenizer: Any) -> str:
     return f"{type(tokenizer).__module__}.{type(tokenizer).__qualname__}"
 
 
+PARTS_IN_PYTHON = "this tokenizer has parts in Python, which cannot be copied or checked; pass a function from a text to its words."
+
+
 def _copied(tokenizer: Any) -> ForeignTokenizer:
     """A copy of a Hugging Face tokenizer; its name has the digest of its file."""
     try:
@@ -79,17 +83,31 @@ def _copied(tokenizer: Any) -> ForeignTokenizer:
     except Exception:
         copy = None
     if copy is None:
-        raise InvalidArgument(
-            "this tokenizer has parts in Python, which cannot be copied or checked; "
-            "pass a function from a text to its words."
-        )
+        raise InvalidArgument(PARTS_IN_PYTHON)
     model = json.loads(written)["model"]
     if model.get("dropout"):
         raise InvalidArgument(
             "this tokenizer has dropout: it divides the same text differently each time. Set tokenizer.model.dropout = None."
         )
-    digest = hashlib.sha256(written.encode()).hexdigest()[:SHOWN_DIGITS]
-    return ForeignTokenizer(f"{_kind(tokenizer)} {model['type']}, sha256 {digest}", _Encoder(copy))
+    return ForeignTokenizer(
+        f"{_kind(tokenizer)} {model['type']}, {_digest(written.encode())}", _Encoder(copy)
+    )
+
+
+def _copied_pre_tokenizer(tokenizer: Any) -> ForeignTokenizer:
+    """A copy of a Hugging Face pre-tokenizer; its name has the digest of its settings."""
+    try:
+        settings: bytes = tokenizer.__getstate__()
+        copy = pickle.loads(pickle.dumps(tokenizer))
+    except Exception:
+        copy = None
+    if copy is None:
+        raise InvalidArgument(PARTS_IN_PYTHON)
+    return ForeignTokenizer(f"{_kind(tokenizer)}, {_digest(settings)}", _PreTokenizer(copy))
+
+
+def _digest(written: bytes) -> str:
+    return f"sha256 {hashlib.sha256(written).hexdigest()[:SHOWN_DIGITS]}"
 
 
 def _analyzer(vectorizer: Any, analyzer: Callable[[str], Iterable[str]]) -> ForeignTokenizer:

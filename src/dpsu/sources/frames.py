@@ -95,10 +95,13 @@ def column_of(name: str, values: list[Any]) -> pl.Series:
         found = ", ".join(sorted(kind.__name__ for kind in kinds))
         raise UnsupportedType(f"the {name}s are of several types ({found}); give them all the same one")
     kind = kinds.pop() if kinds else str
+    dtype = None
     if kind is int:
         values = [None if value is None else int(value) for value in values]
+        # A single large number must not change the type of all items that are released.
+        dtype = pl.Int64 if name == ITEM else None
     try:
-        return pl.Series(name, values, strict=True) if values else pl.Series(name, [], dtype=pl.String)
+        return pl.Series(name, values, dtype, strict=True) if values else pl.Series(name, [], dtype=pl.String)
     except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
         raise UnsupportedType(
             f"{name}s of the type {kind.__name__} cannot be read; give strings or 64-bit integers"

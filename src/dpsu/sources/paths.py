@@ -10,7 +10,8 @@ from pathlib import Path
 
 from dpsu.errors import SourceError
 
-ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+ADDRESS = re.compile(r"\s*[A-Za-z][\w+.-]+:/|.*\b(password|pwd)\s*=", re.IGNORECASE | re.DOTALL)
+"""The address of a database or a server, or the keywords that libpq and ODBC take for one, also misspelt."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ def find_files(
     is missing.
     """
     files: dict[tuple[object, ...], Found] = {}
-    if any(ADDRESS.match(str(path)) for path in paths):
+    if any(ADDRESS.match(str(path)) and not Path(path).exists() for path in paths):
         # Not quoted: an address may have a password.
         raise SourceError(
             "addresses such as https:// and s3:// are not read, and of databases only postgresql:// and sqlite://, "

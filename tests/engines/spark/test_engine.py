@@ -2,6 +2,7 @@
 
 import base64
 import gc
+import json
 import os
 import signal
 import subprocess
@@ -200,6 +201,25 @@ def test_errors_quote_no_data_on_the_driver_either(tmp_path: Path) -> None:
     with pytest.raises(ColumnNotFound) as headerless:
         dpsu.release(tmp_path / "a.csv", user="user", item="item", epsilon=1.0, delta=1e-6, engine="spark")
     assert SECRET not in told(headerless.value)
+
+
+PRIVACY = {"epsilon": 1.0, "delta": 1e-6, "engine": "spark"}
+
+
+def test_the_rows_of_json_lines_do_not_choose_the_type_of_items(tmp_path: Path) -> None:
+    pairs = [{"user": user, "item": item} for user in range(2000) for item in (1, 2)]
+    lines = [*map(json.dumps, pairs), '{"user": 7, "item": "x"}', '{"user": 7, "item": 1.5}']
+    for name, part in (("one", lines[:-2]), ("other", lines)):
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(part))
+        release = dpsu.release(tmp_path / f"{name}.jsonl", user="user", item="item", **PRIVACY)
+        assert {"1", "2"} <= {*release.items}
+
+
+def test_csv_files_with_other_columns_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("user,item\nann,tea\n")
+    (tmp_path / "b.csv").write_text("item,user\ntea,bob\n")
+    with pytest.raises(SourceError):
+        dpsu.release(tmp_path, user="user", item="item", **PRIVACY)
 
 
 def test_tables_are_dropped_after_a_failure() -> None:

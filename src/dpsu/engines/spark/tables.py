@@ -33,7 +33,7 @@ def as_spark_frame(source: Any) -> "DataFrame":
 def load(session: "SparkSession", source: Any, format: str | None) -> "tuple[DataFrame, bool, str]":
     """A table or files as a Spark frame, whether its column names come from a schema, and its label in errors.
 
-    CSV has no types: its values are strings, and an empty field is null.
+    CSV and JSON lines have no types: their values are strings, and an empty field of CSV is null.
     """
     sources = source if isinstance(source, list | tuple) else [source]
     if not all(isinstance(each, str | os.PathLike) for each in sources):
@@ -53,7 +53,11 @@ def load(session: "SparkSession", source: Any, format: str | None) -> "tuple[Dat
         )
     reader = session.read.format(READERS[kind])
     if READERS[kind] == "csv":
-        reader = reader.option("header", True).option("sep", "\t" if kind == "tsv" else ",")
+        # Every file must have the header of the first one: its columns would otherwise be taken by their position.
+        reader = reader.option("header", True).option("enforceSchema", False)
+        reader = reader.option("sep", "\t" if kind == "tsv" else ",")
+    if READERS[kind] == "json":
+        reader = reader.option("primitivesAsString", True)
     with translated():
         return reader.load(paths), kind == "parquet", "the Spark frame"
 
