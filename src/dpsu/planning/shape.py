@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from dpsu.algorithms.ranges import Range
 from dpsu.errors import InvalidArgument
+from dpsu.hints import known_arguments
 
 Sizes = Literal["fixed", "heavy"]
 
@@ -107,6 +108,9 @@ class Shape:
             f"{self.users:,} users, {self.items_per_user:g} item{'' if self.items_per_user == 1 else 's'} each{spread}, "
             f"of {self.items:,} items, Zipf {self.zipf:g}"
         )
+
+
+Shape.__init__ = known_arguments()(Shape.__init__)  # type: ignore[method-assign]
 
 
 @dataclass(frozen=True)
