@@ -16,7 +16,7 @@ FOLDER = DOCS / "gallery"
 
 
 def main() -> None:
-    page = dpsu.plan(epsilon=1, delta=1e-7, max_items=30).to_html(progress=True)
+    page = dpsu.plan(epsilon=1, delta=1e-7).to_html(progress=True)
     (FOLDER / "planner.html").write_text(page, encoding="utf-8")
     rng = np.random.default_rng(0)
     codes = rng.zipf(1.3, 60_000) % 5000

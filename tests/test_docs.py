@@ -4,7 +4,10 @@ import base64
 import re
 import shlex
 import warnings
+from html import unescape
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import ModuleType
 
 import polars as pl
 import pytest
@@ -90,6 +93,38 @@ def test_the_bridge_shows_the_scripts_of_the_examples() -> None:
     assert len(scripts) == 3
     for script in scripts:
         assert script.read_text().partition('"""\n')[2].strip() in page
+
+
+def formulas() -> ModuleType:
+    path = ROOT / "docs" / "formulas.py"
+    found = spec_from_file_location("formulas", path)
+    assert found
+    assert found.loader
+    module = module_from_spec(found)
+    found.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("delta_G <= e^-epsilon x'", "δG ≤ e−ε x′"),
+        ("e^(kappa (2 x_h - x)) t²", "eκ (2 xh − x) t²"),
+        ("f_j^delta_growth + A_{r+1}", "fjδgrowth + Ar+1"),
+        ("<a, b> > 0", "⟨a, b⟩ > 0"),
+        ("|h|^2  >=  1/sqrt(t)", "|h|2 ≥ 1/√(t)"),
+    ],
+)
+def test_formulas_are_typeset(written: str, shown: str) -> None:
+    text = unescape(re.sub("<[^>]*>", "", formulas().block(written)))
+    assert " ".join(text.split()) == shown
+
+
+def test_no_formula_of_the_pages_keeps_its_marks() -> None:
+    page = "\n".join(page.read_text() for page in PAGES)
+    blocks = formulas().BLOCK.findall(page)
+    assert len(blocks) > 30
+    assert not re.search(r"[_^{]", re.sub("min{", "", "".join(formulas().block(each) for each in blocks)))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)

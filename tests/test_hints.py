@@ -1,5 +1,7 @@
 """Hints: unknown arguments get the name that was probably meant."""
 
+from collections.abc import Callable
+
 import pytest
 
 import dpsu
@@ -23,6 +25,25 @@ def test_known_arguments_pass() -> None:
 def test_unknown_arguments_say_what_was_meant(wrong: dict[str, object], meant: str) -> None:
     with pytest.raises(InvalidArgument, match=meant):
         paint(**wrong)  # type: ignore[arg-type]
+
+
+def test_near_names_of_moved_arguments_count_too() -> None:
+    with pytest.raises(InvalidArgument, match="'colour'"):
+        paint(colours="blue")  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize(
+    ("made", "meant"),
+    [
+        (lambda: dpsu.Counts(max_item=2), "'max_items'"),  # type: ignore[call-arg]
+        (lambda: dpsu.Counts(sums={}), "dpsu.release"),  # type: ignore[call-arg]
+        (lambda: dpsu.Shape(user=100, items_per_user=2), "'users'"),  # type: ignore[call-arg]
+        (lambda: dpsu.tune({}, settings=[None], epsilon=1, delta=1e-6), "dictionary"),  # type: ignore[list-item]
+    ],
+)
+def test_options_of_counts_shapes_and_settings(made: Callable[[], object], meant: str) -> None:
+    with pytest.raises(InvalidArgument, match=meant):
+        made()
 
 
 @pytest.mark.parametrize("name", [name for name in dpsu.__all__ if isinstance(getattr(dpsu, name), type)])

@@ -26,6 +26,13 @@ def test_a_public_verb_and_its_module_have_names_of_their_own() -> None:
     assert shown.stdout == b"True True\n"
 
 
+def test_the_module_runs_as_the_command() -> None:
+    shown = subprocess.run(
+        [sys.executable, "-m", "dpsu", "--version"], capture_output=True, text=True, check=True
+    )
+    assert shown.stdout.strip() == dpsu.__version__
+
+
 def test_old_names_say_the_new_ones() -> None:
     with pytest.raises(dpsu.DpsuError, match="list_algorithms"):
         dpsu.algorithms()  # type: ignore[operator]

@@ -45,7 +45,7 @@ def known_arguments(**moved: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
             for name in kwargs:
                 if name not in known:
                     now = f" {moved[name]}" if name in moved else moved_option(name)
-                    hint = now or did_you_mean(name, known)
+                    hint = now or did_you_mean(name, [*known, *moved])
                     raise InvalidArgument(f"{_name_of(function)} has no argument {name!r}.{hint}")
             return function(*args, **kwargs)
 

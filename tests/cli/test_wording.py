@@ -43,6 +43,13 @@ def test_parts_of_a_path_are_not_options(tmp_path: Path) -> None:
     assert for_command(message) == "column 'x' of data/user=…/file.parquet has nulls; pass --drop-nulls"
 
 
+def test_values_follow_their_options_and_calls_stay_python() -> None:
+    from dpsu.cli.wording import for_command
+
+    assert for_command("pass user_per='line' or ngrams=(1, 2).") == "pass --user-per line or --ngrams 1,2."
+    assert for_command("pass Source(text=…, user=…)") == "pass Source(text=…, user=…)"
+
+
 def test_users_advise_a_delta(tmp_path: Path) -> None:
     ended = dpsu("plan", "--epsilon", "1", "--users", "5000", "--json", cwd=tmp_path)
     assert b'"delta": 2e-06' in ended.stdout

@@ -24,11 +24,22 @@ FORM = {
         "model_name", "model_name_details", "actors", "release_type", "release_type_details", "data_source_type",
         "access_type",
     },
-    "accounting": {"post_processing", "composition"},
-    "implementation": {"preprocessing_and_hyperparameter_tuning", "mechanisms", "justification"},
-    "administrative": {"sources", "registry_authors"},
+    "implementation": {
+        "preprocessing_and_hyperparameter_tuning", "mechanisms", "composition", "post_processing", "justification",
+    },
+    "administrative": {"evidence_sources", "status", "registry_authors", "tier"},
 }  # fmt: skip
 """The keys of an entry of tier 3 in the registry."""
+
+WORDS = {
+    "basic": {"data_product_type": ("Summary statistics", "Dataset")},
+    "dp_variant": {"variant_name": ("Approximate DP",)},
+    "deployment_model": {
+        "model_name": ("Central",), "release_type": ("One release", "Many releases"), "access_type": ("Non-interactive",),
+    },
+    "administrative": {"status": ("Draft",), "tier": (3,)},
+}  # fmt: skip
+"""Words of the registry's lists that dpsu fills in."""
 
 
 def of_columns(**more: Any) -> Statement:
@@ -49,6 +60,7 @@ def statements() -> dict[str, Statement]:
         "counts": of_columns(counts=True, title="Codes"),
         "period": of_columns(period="2026-01"),
         "laplace": of_columns(algorithm="ordered-laplace"),
+        "named": of_columns(algorithm="focused-gaussian"),
         "levels": dpsu.ngrams(texts, longest=2, max_items=5, **how).statement,
         "tuned": dpsu.tune(baskets, settings=[{"max_items": 2}, {"max_items": 3}], **how).release.statement,
     }
@@ -59,8 +71,10 @@ def statements() -> dict[str, Statement]:
 def test_every_kind_of_statement_has_an_entry_of_the_registrys_form() -> None:
     for statement in statements().values():
         entry = yaml.safe_load(statement.to_registry())
-        assert set(entry) == {"url_slug", "status", "tier", "deployment"}
+        assert set(entry) == {"url_slug", "deployment"}
         assert {name: set(part) for name, part in entry["deployment"].items()} == FORM
+        for part, fields in WORDS.items():
+            assert all(entry["deployment"][part][name] in words for name, words in fields.items())
         loss = entry["deployment"]["privacy_loss"]
         assert loss["privacy_parameters"] == {"epsilon": statement.epsilon, "delta": statement.delta}
         assert str(statement.max_items) in loss["privacy_unit_details"]
@@ -70,6 +84,20 @@ def test_every_kind_of_statement_has_an_entry_of_the_registrys_form() -> None:
         assert all(
             claim in implementation["preprocessing_and_hyperparameter_tuning"] for claim in statement.rests_on
         )
+
+
+def test_private_choices_and_changes_of_counts_are_told() -> None:
+    def told(**how: Any) -> dict[str, str]:
+        return dict(
+            yaml.safe_load(of_columns(max_items="auto", **how).to_registry())["deployment"]["implementation"]
+        )
+
+    auto, named = told(counts=True), told(algorithm="focused-gaussian")
+    assert "chosen privately" in auto["preprocessing_and_hyperparameter_tuning"]
+    assert "chosen privately" not in named["preprocessing_and_hyperparameter_tuning"]
+    assert auto["composition"] != named["composition"]
+    assert "rounded" in auto["post_processing"]
+    assert "rounded" not in named["post_processing"]
 
 
 def test_what_a_statement_holds_stays_one_value() -> None:
@@ -83,7 +111,8 @@ def test_what_a_statement_holds_stays_one_value() -> None:
 def test_the_curators_fields_are_blank_and_marked() -> None:
     text = of_columns().to_registry()
     entry = yaml.safe_load(text)["deployment"]
-    assert entry["basic"]["intended_use"] == entry["administrative"]["sources"] == ""
+    source = entry["administrative"]["evidence_sources"]["data_product"]
+    assert entry["basic"]["intended_use"] == source["misc"]["url"] == ""
     assert text.count("# CURATOR") >= 10
 
 

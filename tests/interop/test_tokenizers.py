@@ -152,3 +152,12 @@ def test_what_a_style_cannot_hold_is_refused_before_privacy_is_spent(
     output = ["-o", tmp_path / "t.json", "--style", "hugging-face"]
     assert command.dpsu("release", tmp_path / "posts.parquet", *how, *output).returncode != 0
     assert (tmp_path / "ledger.json").read_bytes() == before
+
+
+def test_a_rule_without_counterpart_says_which_rules_there_are() -> None:
+    release = dpsu.release(
+        {n: ["a-b c"] for n in range(400)}, text=True, tokenizer=r"\w+", epsilon=3, delta=1e-6, max_items=3
+    )
+    with pytest.raises(InvalidArgument, match="rule='whitespace'"):
+        release.to_tokenizer()
+    assert release.to_tokenizer(rule="words").encode("a b").tokens == ["a", "b"]

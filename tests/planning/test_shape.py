@@ -42,6 +42,19 @@ def test_a_smaller_shape_keeps_rare_items_holders_and_stands_for_all_items():
     assert (counts[1][part.stands_for <= 10] > 100).all()
 
 
+@pytest.mark.parametrize("factor", [1.25, 1.7, 4.0])
+def test_items_keep_their_holders_at_every_factor(factor):
+    shape = dpsu.Shape(users=200_000, items_per_user=2, items=20_000)
+    whole, part = drawn(shape), drawn(shape, popular=300.0, factor=factor)
+    counts = [np.bincount(each.items, minlength=len(each.stands_for)) for each in (whole, part)]
+    for holders in (10, 20, 50, 100):
+        kept = [
+            float(each.stands_for[count >= holders].sum())
+            for each, count in zip((whole, part), counts, strict=True)
+        ]
+        assert kept[1] == pytest.approx(kept[0], rel=0.04), holders
+
+
 @pytest.mark.parametrize(
     "wrong",
     [

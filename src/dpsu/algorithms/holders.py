@@ -21,6 +21,7 @@ from dpsu.algorithms.ranges import MAX_ITEMS
 from dpsu.algorithms.request import Request
 from dpsu.algorithms.share import focused_within, whole_budget
 from dpsu.errors import InvalidArgument
+from dpsu.hints import known_arguments
 from dpsu.outcome.columns import HOLDERS
 from dpsu.privacy import gaussian
 from dpsu.privacy.budget import Budget
@@ -45,6 +46,9 @@ def half_width(sigma: float) -> float:
     half = HALF_WIDTH * sigma
     digits = 2 - math.floor(math.log10(half))
     return round(math.ceil(half * 10.0**digits) / 10.0**digits, max(digits, 0))
+
+
+BESIDE = "It is an argument of dpsu.release, beside counts."
 
 
 @dataclass(frozen=True)
@@ -85,6 +89,9 @@ class Counts:
             value = getattr(self, name)
             if value is not None:
                 object.__setattr__(self, name, MAX_ITEMS.check(f"{name} of counts", value))
+
+
+Counts.__init__ = known_arguments(sums=BESIDE, others=BESIDE)(Counts.__init__)  # type: ignore[method-assign]
 
 
 @dataclass(frozen=True)

@@ -55,6 +55,8 @@ class Candidate:
     @classmethod
     def of(cls, setting: Setting) -> "Candidate":
         """The candidate of this setting; algorithms that are not private are refused."""
+        if not isinstance(setting, Mapping):
+            raise InvalidArgument(f"a setting is a dictionary such as {{'max_items': 30}}, not {setting!r}.")
         for key in setting:
             if key not in KEYS:
                 hint = moved_option(key) or did_you_mean(key, KEYS)

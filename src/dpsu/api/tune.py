@@ -24,6 +24,7 @@ from dpsu.sources.source import Source
 ONLY_RELEASE = (
     "Sums and others are for dpsu.release: pass it the setting that was chosen, with a budget of its own."
 )
+PART_OF_SETTING = "It is part of a setting: settings=[{'max_items': 30}, {'max_items': 300}]."
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,9 @@ class Tuned:
     share="It is called tuning_share now.",
     sums=ONLY_RELEASE,
     others=ONLY_RELEASE,
+    max_items=PART_OF_SETTING,
+    algorithm=PART_OF_SETTING,
+    calibration=PART_OF_SETTING,
 )
 def tune(
     source: Any,

@@ -7,7 +7,7 @@ from dpsu.cli.options import AsJson
 
 
 def algorithms(as_json: AsJson = False) -> None:
-    """List the algorithms. For each: family, whether it is private, where it runs."""
+    """List the algorithms. For each: family, whether it is private, what it does."""
     from rich.console import Console
 
     from dpsu.report.text import catalogue_table

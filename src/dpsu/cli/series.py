@@ -15,7 +15,7 @@ from dpsu.errors import InvalidArgument
 
 series_app = typer.Typer(
     name="series",
-    help="Release new items period by period, with one promise for all periods together.",
+    help="Release new items every period, under one promise.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )

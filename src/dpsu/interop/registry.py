@@ -10,9 +10,9 @@ from typing import Any
 from dpsu.algorithms.catalogue import CATALOGUE
 from dpsu.errors import InvalidArgument
 from dpsu.outcome.statement import Statement
-from dpsu.report.facts import item_in_words, parameters_in_words, user_in_words
+from dpsu.report.facts import choice_in_words, item_in_words, parameters_in_words, user_in_words
 from dpsu.report.measures import measured_of, measures_in_words
-from dpsu.report.numbers import counted
+from dpsu.report.numbers import counted, number
 
 KINDS = {
     "single": "One mechanism.",
@@ -20,6 +20,8 @@ KINDS = {
     "tuned": "The setting was chosen privately among several; the choice is part of the stated budget.",
     "series": "One mechanism over several periods; the stated budget is that of all periods together.",
 }
+
+CHOSEN = "Two private steps choose the algorithm and max_items, one mechanism releases. The budget is that of all three."
 
 INTERNAL = ("shares", "levels", "tuning", "counts", "thresholds")
 """Parameters with many values, which are in the statement alone."""
@@ -44,8 +46,6 @@ def registry_entry(statement: Statement) -> str:
 def _entry(statement: Statement) -> dict[str, Any]:
     return {
         "url_slug": Blank("short name for addresses: product-curator-year"),
-        "status": "Draft",
-        "tier": 3,
         "deployment": {
             "basic": _basic(statement),
             "dp_variant": {
@@ -55,16 +55,14 @@ def _entry(statement: Statement) -> dict[str, Any]:
             },
             "privacy_loss": _privacy_loss(statement),
             "deployment_model": _model(statement),
-            "accounting": {"post_processing": "None by dpsu.", "composition": _composition(statement)},
             "implementation": {
                 "preprocessing_and_hyperparameter_tuning": _preprocessing(statement),
                 "mechanisms": _mechanisms(statement),
+                "composition": _composition(statement),
+                "post_processing": _post_processing(statement),
                 "justification": Blank("why these parameters were chosen"),
             },
-            "administrative": {
-                "sources": Blank("links to the data product, its statement and its report"),
-                "registry_authors": [Blank("name of the author of this entry")],
-            },
+            "administrative": _administrative(),
         },
     }
 
@@ -75,7 +73,7 @@ def _basic(statement: Statement) -> dict[str, Any]:
         "data_curators": [
             {
                 "data_curator_name": Blank("who publishes the data product"),
-                "data_curator_type": Blank("for example Nonprofit"),
+                "data_curator_type": Blank("Government, Industry or Nonprofit"),
             }
         ],
         "intended_use": Blank("what the data product is for"),
@@ -83,7 +81,7 @@ def _basic(statement: Statement) -> dict[str, Any]:
         "data_product_region": Blank("which region the data describes"),
         "description": statement.note or Blank("what the data product is"),
         "publication_date": statement.date or Blank("YYYY-MM-DD"),
-        "data_product_sector": Blank("Technology, Healthcare, Education or Government"),
+        "data_product_sector": Blank("Technology, Healthcare, Education, Government, Energy or Finance"),
     }
 
 
@@ -134,32 +132,70 @@ def _model(statement: Statement) -> dict[str, Any]:
     }
 
 
+def _administrative() -> dict[str, Any]:
+    return {
+        "evidence_sources": {
+            "data_product": {
+                "evidence_source_type": Blank(
+                    "Peer-reviewed publication, Formal publication by the deploying organization, Authorized "
+                    "organizational attestation or Other public source"
+                ),
+                "misc": {
+                    "title": Blank("title of the page"),
+                    "url": Blank("link to the data product or its report"),
+                },
+            }
+        },
+        "status": "Draft",
+        "registry_authors": [Blank("name of the author of this entry")],
+        "tier": 3,
+    }
+
+
 def _composition(statement: Statement) -> str:
     rule = (
         "Further releases compose as Gaussian DP: the squares of mu add, and the delta_new add."
         if statement.budget
         else "Further releases add their epsilons and deltas."
     )
-    return f"{KINDS[statement.kind]} {rule}"
+    kind = CHOSEN if _chose_privately(statement) else KINDS[statement.kind]
+    return f"{kind} {rule}"
+
+
+def _post_processing(statement: Statement) -> str:
+    measured = measured_of(statement)
+    if not measured:
+        return "None by dpsu."
+    means = " Means are noisy sums divided by noisy counts." if measured.get("sums") else ""
+    return (
+        "Counts are rounded, and raised to 0 and to the holders that a released item needs, unless the curator asked for "
+        f"raw counts.{means}"
+    )
 
 
 def _preprocessing(statement: Statement) -> str:
+    privately = statement.kind == "tuned" or _chose_privately(statement)
     tuned = (
-        "The setting was tuned privately, within the stated budget."
-        if statement.kind == "tuned"
+        "The setting was chosen privately on the data, within the stated budget."
+        if privately
         else "dpsu tuned nothing on the data."
     )
     claims = "".join(f" The curator guarantees that {claim}." for claim in statement.rests_on)
     return tuned + claims
 
 
+def _chose_privately(statement: Statement) -> bool:
+    """Whether `auto` looked at the data before it chose."""
+    return {"popular", "sizes", "chosen"} <= statement.parameters.keys()
+
+
 def _mechanisms(statement: Statement) -> str:
     kind = CATALOGUE.get(statement.algorithm)
     what = f" ({kind.summary})" if kind else ""
-    parameters = [f"{name} {value}" for name, value in parameters_in_words(statement) if name not in INTERNAL]
-    measured = measured_of(statement)
+    choice, parameters, measured = choice_in_words(statement), _parameters(statement), measured_of(statement)
     lines = [
         f"- Algorithm: {statement.algorithm}{what}, {statement.calibration} calibration, max_items {statement.max_items}.",
+        f"- Chosen: {choice}." if choice else "",
         f"- Parameters, in units of the budget of one user: {', '.join(parameters)}." if parameters else "",
         f"- {measures_in_words(measured, levels=statement.kind == 'levels')}" if measured else "",
         f"- Library: dpsu {statement.version}; proof: {statement.proof}.",
@@ -167,6 +203,16 @@ def _mechanisms(statement: Statement) -> str:
         "- Time and memory of the run are not protected.",
     ]
     return "\n".join(line for line in lines if line)
+
+
+def _parameters(statement: Statement) -> list[str]:
+    """The parameters with their names; of `auto`, those of the algorithm that it chose."""
+    chosen = statement.parameters.get("chosen")
+    if not isinstance(chosen, Mapping):
+        return [f"{name} {value}" for name, value in parameters_in_words(statement) if name not in INTERNAL]
+    own = chosen.get("parameters")
+    parameters = own.items() if isinstance(own, Mapping) else ()
+    return [f"{name} {number(value)}" for name, value in parameters if isinstance(value, str | int | float)]
 
 
 def _lines(entry: Mapping[str, Any], indent: int = 0) -> Iterator[str]:
@@ -185,8 +231,17 @@ def _field(head: str, value: Any, indent: int) -> Iterator[str]:
             nested = list(_lines(each, indent + 4)) if isinstance(each, Mapping) else [f"    {_scalar(each)}"]
             yield f"{' ' * (indent + 2)}- {nested[0].strip()}"
             yield from nested[1:]
+    elif isinstance(value, str) and _readable(value):
+        yield f"{head} |-"
+        yield from (f"{' ' * (indent + 2)}{line}" for line in value.split("\n"))
     else:
         yield f"{head} {_scalar(value)}"
+
+
+def _readable(text: str) -> bool:
+    """Whether this text of several lines can stand as it is, in a literal block."""
+    lines = text.split("\n")
+    return len(lines) > 1 and all(line.isprintable() and line.strip() == line != "" for line in lines)
 
 
 def _scalar(value: Any) -> str:

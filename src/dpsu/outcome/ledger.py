@@ -59,8 +59,7 @@ class Ledger:
         """The ledger at `path`, which must be there: a misspelt path must not begin to count from nothing."""
         if not Path(path).is_file():
             raise LedgerError(
-                f"there is no ledger {path}: create it with a cap, Ledger.create(path, epsilon=..., delta=...) or "
-                "`dpsu ledger create`."
+                f"there is no ledger {path}: create it, with a cap, by `dpsu ledger create` or dpsu.Ledger.create."
             )
         return cls._at(path, None)
 

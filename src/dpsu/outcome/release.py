@@ -152,10 +152,16 @@ class Release(ABC):
         return word_level(self.items, rule=rule or self._own_rule(), unknown=unknown)
 
     def _own_rule(self) -> Any:
-        """The name of the release's tokenizer; a pattern or a function has no counterpart, and its name is refused."""
+        """The rule of the release's tokenizer; a pattern or a function has no counterpart."""
         data = self.statement.data if self.statement is not None else None
         tokenizer = (data or {}).get("tokenizer")
-        return "whitespace" if tokenizer is None else tokenizer["name"]
+        name = "whitespace" if tokenizer is None else tokenizer["name"]
+        if name not in ("words", "whitespace"):
+            raise InvalidArgument(
+                f"the rule {name!r} of this release has no counterpart in a tokenizer of Hugging Face: pass rule='words' or "
+                "rule='whitespace', if one of them splits your text in the same way."
+            )
+        return name
 
     def save(self, path: str | Path, *, excel: bool = False, style: Style | None = None) -> None:
         """Write the items as Parquet, CSV, JSON lines, Excel or plain text, by the ending of `path`.

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from dpsu.algorithms.ranges import Range
 from dpsu.errors import InvalidArgument
+from dpsu.hints import known_arguments
 
 Sizes = Literal["fixed", "heavy"]
 
@@ -84,9 +85,12 @@ class Shape:
         holders = self.pairs * law
         group = np.clip(popular * factor / np.maximum(holders, 1e-9), 1.0, factor)
         number = np.floor(np.cumsum(1 / group) - 1e-9).astype(np.int64)
-        shares = np.bincount(number, weights=law).astype(np.float64)
+        count = np.bincount(number).astype(np.float64)
+        # By the size that a group should have: of 1.25, some have 1 item and some 2, and none may gain or lose holders.
+        shares = np.bincount(number, weights=law) * np.bincount(number, weights=group) / count**2
+        shares /= shares.sum()
         sizes = self._draw_sizes(rng, max(1, round(self.users / factor)), _largest_set(shares))
-        return Drawn(sizes, draw_sets(sizes, np.cumsum(shares), rng), np.bincount(number).astype(np.float64))
+        return Drawn(sizes, draw_sets(sizes, np.cumsum(shares), rng), count)
 
     def _law(self) -> NDArray[np.float64]:
         assert self.items is not None
@@ -107,6 +111,9 @@ class Shape:
             f"{self.users:,} users, {self.items_per_user:g} item{'' if self.items_per_user == 1 else 's'} each{spread}, "
             f"of {self.items:,} items, Zipf {self.zipf:g}"
         )
+
+
+Shape.__init__ = known_arguments()(Shape.__init__)  # type: ignore[method-assign]
 
 
 @dataclass(frozen=True)

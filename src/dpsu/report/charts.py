@@ -45,7 +45,7 @@ def draw_panels(frames: dict[str, pl.DataFrame], path: str | Path | None = None)
     panels = figure.subplots(len(frames), squeeze=False, height_ratios=heights)
     for axes, (title, frame) in zip(panels[:, 0], frames.items(), strict=True):
         _draw_bars(axes, frame.sort("items"))
-        axes.set_title(title)
+        axes.set_title(title, loc="left")
     return _saved(figure, path)
 
 
@@ -84,12 +84,18 @@ def _draw_bars(axes: Any, rows: pl.DataFrame) -> None:
         for name, private in rows.select("algorithm", "private").rows()
     ]
     axes.barh(names, means.to_list(), color=colours, xerr=ends, error_kw={"ecolor": GREY, "capsize": 3})
-    for place, mean in enumerate(means):
-        axes.annotate(f"{mean:,.0f}", (mean, place), xytext=(6, 0), textcoords="offset points", va="center")
+    for place, (mean, most) in enumerate(rows.select("items", "most").rows()):
+        axes.annotate(f"{mean:,.0f}", (most, place), xytext=(6, 0), textcoords="offset points", va="center")
     ceiling = rows["ceiling"][0]
     axes.axvline(ceiling, color=GREY, linestyle="--", linewidth=1)
     label = f"ceiling {ceiling:,.0f}"
-    axes.annotate(label, (ceiling, -0.4), xytext=(-4, 0), textcoords="offset points", ha="right", color=GREY)
+    above = {
+        "xycoords": axes.get_xaxis_transform(),
+        "textcoords": "offset points",
+        "ha": "right",
+        "va": "bottom",
+    }
+    axes.annotate(label, (ceiling, 1), xytext=(0, 2), color=GREY, **above)
     axes.set_xlim(0, 1.12 * max(ceiling, *rows["most"], 1))
     axes.spines[["top", "right"]].set_visible(False)
 

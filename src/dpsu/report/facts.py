@@ -57,10 +57,11 @@ def choice_in_words(statement: Statement) -> str | None:
     branch = branch_in_words(chosen)
     if not isinstance(popular, Mapping) or not isinstance(sizes, Mapping):
         return f"{branch}, by a hint"
-    users = ", ".join(f"{first}: {count}" for first, count in _pairs(sizes))
+    users = ", ".join(f"{sizes_of_bin}: {count}" for sizes_of_bin, count in _bins(sizes))
     return (
-        f"{branch}; there are {popular.get('items')} very popular items (epsilon {popular.get('epsilon')}), and the noisy "
-        f"numbers of users by the other items they have, from 1, 2, … on, are (epsilon {sizes.get('epsilon')}) {users}"
+        f"{branch}, by two private steps. Very popular items, found with epsilon {popular.get('epsilon')}: "
+        f"{popular.get('items')}. Noisy numbers of users by the number of their other items, with epsilon "
+        f"{sizes.get('epsilon')}: {users}"
     )
 
 
@@ -69,9 +70,20 @@ def branch_in_words(chosen: Mapping[str, Any]) -> str:
     return f"{chosen.get('algorithm')}, max_items {chosen.get('max_items')}"
 
 
-def _pairs(sizes: Mapping[str, Any]) -> list[tuple[Any, Any]]:
+def _bins(sizes: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """The sizes of sets in each bin, such as 4-5, and the noisy number of users."""
     bins, users = sizes.get("bins"), sizes.get("users")
-    return list(zip(bins, users, strict=False)) if isinstance(bins, list) and isinstance(users, list) else []
+    if (
+        not isinstance(users, list)
+        or not isinstance(bins, list)
+        or not all(isinstance(each, int) for each in bins)
+    ):
+        return []
+    lasts = [first - 1 for first in bins[1:]]
+    names = [
+        f"{first}" if first == last else f"{first}-{last}" for first, last in zip(bins, lasts, strict=False)
+    ]
+    return list(zip([*names, *(f"{first} or more" for first in bins[-1:])], users, strict=False))
 
 
 def user_in_words(data: Mapping[str, Any]) -> str:

@@ -85,12 +85,12 @@ def statement_panel(statement: Statement | None, warning: str | None) -> Panel:
 def catalogue_table(frame: pl.DataFrame) -> Table:
     """The algorithms."""
     table = Table()
-    for column in ("name", "family", "private", "runs on", "what it does"):
+    for column in ("name", "family", "private", "what it does"):
         table.add_column(column)
     for entry in frame.iter_rows(named=True):
         name = f"{entry['name']} (default)" if entry["default"] else entry["name"]
         private = "yes" if entry["private"] else "NO"
-        table.add_row(name, entry["family"], private, entry["engines"], entry["summary"])
+        table.add_row(name, entry["family"], private, entry["summary"])
     return table
 
 

@@ -57,7 +57,7 @@ GZIP, ZSTANDARD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 PLAIN_TEXT = "txt"
 NO_COLUMNS = (
     "{label} is plain text, which has no columns: leave user, item and text out and pass user_per='line' or "
-    "user_per='file', for one user per line or per file (--user-per); a table with this ending needs format= (--format)"
+    "user_per='file', for one user per line or per file; a table with this ending needs format= (--format)"
 )
 
 
