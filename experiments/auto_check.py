@@ -28,6 +28,7 @@ from dpsu.datasets import draw_sets, load, words
 from dpsu.engines.local import LocalEngine
 from dpsu.randomness.stream import Stream
 from dpsu.sources.source import Source
+from experiments.auto_shapes import baskets, common_and_rare, geometric_law, two_kinds
 
 SHARED = Path(__file__).parents[1].parent / "shared" / "data"
 DELTA = 1e-6
@@ -75,6 +76,10 @@ DATA: dict[str, Draw] = {
     "40k users, 4 items, exponent 0.8": partial(zipf, 40_000, 4, 0.8),
     "40k users, 8 items": partial(zipf, 40_000, 8),
     "400k users, 3 items, exponent 1.1": partial(zipf, 400_000, 3, 1.1, 200_000),
+    "60k users, 1 or 300 items": two_kinds,
+    "30k users, 60 common and 2 rare items": common_and_rare,
+    "50k users, geometric law": geometric_law,
+    "88k baskets": baskets,
     "Shakespeare": lambda: _words_of(load("shakespeare_speakers"), "uid"),
     "arXiv, 25k authors": lambda: _words_of(load("arxiv_titles_small"), "author"),
     **{

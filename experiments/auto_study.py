@@ -1,11 +1,12 @@
 """How the rule of `auto` was fitted: synthetic shapes, every algorithm that it can choose, and what the private steps see.
 
-    python -m experiments.auto_study scan [--quick] [--first 0] [--shapes 1000] > lines.jsonl
+    python -m experiments.auto_study scan [--quick] [--dense] [--first 0] [--shapes 1000] > lines.jsonl
     python -m experiments.auto_study fit lines.jsonl …
     python -m experiments.auto_study losses lines.jsonl …
     python -m experiments.auto_study lattice
 
-`scan` draws shapes at random and writes a line of JSON for every shape, epsilon and delta. `fit` prints the coefficients of
+`scan` draws shapes at random and writes a line of JSON for every shape, epsilon and delta. `--dense` draws shapes with more
+holders per item, which the rule was not fitted to. `fit` prints the coefficients of
 the score, and how often rules with other terms choose wrongly, on shapes that they were not fitted to. `losses` divides what
 `auto` loses into the cost of its private steps, a wrong algorithm and a wrong max_items. `lattice` compares policy-laplace
 and ordered-laplace at large epsilon.
@@ -25,7 +26,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from dpsu.algorithms import auto_rule as rule
-from dpsu.algorithms.auto import Auto
+from dpsu.algorithms.auto import ALPHA, Auto
 from dpsu.algorithms.catalogue import build
 from dpsu.algorithms.request import Request
 from dpsu.datasets import draw_sets
@@ -37,9 +38,10 @@ from dpsu.sources.source import Source
 Floats = NDArray[np.float64]
 Line = dict[str, Any]
 
-MOST_PAIRS = 1_500_000
+MOST_PAIRS, MOST_DENSE_PAIRS = 1_500_000, 1_000_000
 QUICK_PAIRS, QUICK_SHAPES = 100_000, 12
 EPSILONS, DELTAS = (0.1, 0.3, 1.0, 3.0, 10.0), (1e-5, 1e-9)
+DENSE_EPSILONS, DENSE_DELTAS = (1.0, 3.0, 10.0), (1e-5, 1e-6, 1e-9)
 PER_SHAPE = 2
 """Values of epsilon for every shape."""
 
@@ -50,6 +52,9 @@ WIDEST = 0.97
 
 ENOUGH = 150
 """Lines whose best algorithm releases fewer items do not count."""
+
+DEMAND = 1.4
+"""Below this many budgets per user all items with enough holders would be filled, if the data were known exactly."""
 
 BEHIND = 0.6
 """Focused Gaussian with other max_items runs only if it is not this far behind."""
@@ -89,13 +94,24 @@ def shape_of(rng: np.random.Generator, most: int) -> Line:
     }
 
 
+def dense_shape_of(rng: np.random.Generator, most: int) -> Line:
+    """The same with 2 to 30 items per user and up to 200 pairs per item; half of the laws are flat up to rank `shift`."""
+    shape = shape_of(rng, most)
+    size = 10 ** rng.uniform(0.2, 1.5)
+    users = int(min(10 ** rng.uniform(3.7, 5.5), most / size))
+    items = int(max(200, 40 * size, users * size / 10 ** rng.uniform(0.4, 2.3)))
+    shift = 0.0 if rng.random() < 0.5 else 10 ** rng.uniform(0, np.log10(items) - 1)
+    topics = min(shape["topics"], max(2, items // 50))
+    return {**shape, "users": users, "size": size, "items": items, "shift": shift, "topics": topics}
+
+
 def drawn(shape: Line, rng: np.random.Generator) -> pl.DataFrame:
     """Users and items; with topics, half of a user's items are from the one topic of the user."""
     users = shape["users"]
     more = np.full(users, shape["size"] - 1.0)
     if shape["spread"]:
         more *= np.exp(rng.normal(-(shape["spread"] ** 2) / 2, shape["spread"], users))
-    law = np.arange(1, shape["items"] + 1) ** -shape["zipf"]
+    law = (np.arange(1, shape["items"] + 1) + shape.get("shift", 0.0)) ** -shape["zipf"]
     sizes = np.minimum(1 + np.floor(more + rng.random(users)).astype(np.int64), _widest(law))
     if not shape["topics"]:
         return _frame(sizes, draw_sets(sizes, np.cumsum(law), rng))
@@ -126,7 +142,7 @@ class Cell:
     def __init__(self, frame: pl.DataFrame, seed: int) -> None:
         self.engine, self._seed, self._calls = LocalEngine(1), seed, 0
         self.sets = self.engine.read(Source.of(frame, user="user", item="item"), stream(3, seed))
-        self.longest = int(np.diff(self.sets.indptr).max())
+        self.users, self.longest = len(self.sets.indptr) - 1, int(np.diff(self.sets.indptr).max())
 
     def stream(self) -> Stream:
         """The next stream."""
@@ -157,7 +173,9 @@ class Cell:
         mechanism = Auto().calibrate(Request.asked(epsilon, delta, "auto"))
         items, told = mechanism.selected(self.engine, self.sets, self.stream())
         chosen = told["chosen"]
+        cutoff = mechanism.sizing.middle + ALPHA / epsilon
         return {
+            "demand": float(np.minimum(np.bincount(self.sets.items), cutoff).sum() / self.users),
             "sizes": told["sizes"]["users"],
             "popular": told["popular"]["items"],
             "scale": 1 / told["sizes"]["epsilon"],
@@ -167,14 +185,15 @@ class Cell:
         }
 
 
-def scan(first: int, shapes: int, most: int) -> Iterator[Line]:
+def scan(first: int, shapes: int, most: int, dense: bool) -> Iterator[Line]:
     """A line for every shape and some values of epsilon."""
+    epsilons, deltas = (DENSE_EPSILONS, DENSE_DELTAS) if dense else (EPSILONS, DELTAS)
     for number in range(first, first + shapes):
-        rng = np.random.default_rng([77, number])
-        shape = shape_of(rng, most)
+        rng = np.random.default_rng([78 if dense else 77, number])
+        shape = dense_shape_of(rng, most) if dense else shape_of(rng, most)
         cell = Cell(drawn(shape, rng), number)
-        for epsilon in rng.choice(EPSILONS, PER_SHAPE, replace=False):
-            delta = float(rng.choice(DELTAS))
+        for epsilon in rng.choice(epsilons, PER_SHAPE, replace=False):
+            delta = float(rng.choice(deltas))
             told = {"number": number, **shape, "epsilon": float(epsilon), "delta": delta}
             rivals = cell.rivals(float(epsilon), delta)
             if max(rivals.values()) >= ENOUGH:
@@ -262,6 +281,11 @@ def fit(lines: list[Line]) -> Iterator[str]:
         ]
     )
     yield f"| as the program has it | {_regret(now, ratios)} |"
+    if all("demand" in line for _, line in told):
+        l1 = np.array([not line["chosen"].startswith(rule.FOCUSED) for _, line in told])
+        low = np.array([line["demand"] < DEMAND for _, line in told])
+        yield f"| the choice of auto | {_regret(np.where(l1, 1.0, -1.0), ratios)} |"
+        yield f"| and the ℓ1 family if the demand is small | {_regret(np.where(l1 | low, 1.0, -1.0), ratios)} |"
     names = TERMS["the rule"]
     matrix = np.array([[terms[name] for name in names] for terms, _ in told])
     yield "\n" + ", ".join(
@@ -336,10 +360,12 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--shapes", type=int, default=1000)
     parser.add_argument("--quick", action="store_true", help="a dozen small shapes")
+    parser.add_argument("--dense", action="store_true", help="shapes with more holders per item")
     arguments = parser.parse_args()
     if arguments.what == "scan":
         shapes = QUICK_SHAPES if arguments.quick else arguments.shapes
-        for line in scan(arguments.first, shapes, QUICK_PAIRS if arguments.quick else MOST_PAIRS):
+        most = MOST_DENSE_PAIRS if arguments.dense else MOST_PAIRS
+        for line in scan(arguments.first, shapes, QUICK_PAIRS if arguments.quick else most, arguments.dense):
             print(json.dumps(line), flush=True)
         return
     found = (

@@ -23,6 +23,7 @@ from experiments.peers.run import ENVIRONMENTS, PEERS, run_peer
 DOCS = Path(__file__).parents[2] / "docs"
 
 OURS = [
+    "auto",
     "count-laplace",
     "weighted-gaussian",
     "mad",
@@ -31,7 +32,7 @@ OURS = [
     "policy-gaussian",
     "focused-gaussian",
 ]
-OURS_FOR_SMALL_SETS = ["ordered-laplace", "focused-gaussian"]
+OURS_FOR_SMALL_SETS = ["auto", "ordered-laplace", "focused-gaussian"]
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,7 @@
 """Auto: the distribution of its steps on small databases, computed exactly, with the worst rule that there could be.
 
+The last tests run the private steps of the program many times and attack what they show.
+
 One user more changes what is popular, the histogram and the branch. Outcomes are whether the item is popular, the noisy
 size, and what the branch shows: whether the item is released in the ℓ1 branch, a noisy sum in the Gaussian one. Their
 probabilities are sums, so the excess over e^epsilon is computed instead of estimated.
@@ -9,11 +11,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from attack import epsilon_at_least
+from user_sets import sets_of
 
 import dpsu
 from dpsu.algorithms import auto, auto_rule
 from dpsu.algorithms.request import Request
+from dpsu.engines.local import LocalEngine
 from dpsu.privacy.gaussian import delta_gaussian
+from dpsu.randomness.stream import Stream
 
 DELTA = 1e-3
 MOST_HOLDERS = 40
@@ -61,6 +67,24 @@ def worst_excess(mechanism, epsilon):
     return max(excess(mechanism, epsilon, *pair) for low in pairs for pair in (low, low[::-1]))
 
 
+def shown(mechanism, holders, runs, seed):
+    """What the private steps show of users who all hold one item, a number per run: is it popular, and the noisy size."""
+    rng, sets = np.random.default_rng(seed), sets_of([(0,)] * holders)
+    found = np.empty(runs, np.int64)
+    with LocalEngine(1) as engine:
+        for run in range(runs):
+            _, sizes, popular = mechanism.sized(engine, sets, Stream(rng.bytes(32)))
+            found[run] = 2 * np.clip(sizes[0] + REACH, 0, 4 * REACH) + popular
+    return found
+
+
+def attacked(mechanism, runs=8000):
+    """A lower bound on the epsilon of the private steps: one user more, where the item is popular in half of the runs."""
+    holders = round(mechanism.sizing.curve.midpoint)
+    sides = shown(mechanism, holders, runs, seed=1), shown(mechanism, holders + 1, runs, seed=2)
+    return epsilon_at_least(*sides, mechanism.sizing.delta_popular)
+
+
 def calibrated(epsilon):
     return dpsu.Auto().calibrate(Request(epsilon, DELTA, free=True))
 
@@ -96,3 +120,24 @@ def test_too_little_noise_is_caught():
     for weak in weaker:
         assert worst_excess(replace(mechanism, sizing=weak), 1.0) > DELTA
     assert worst_excess(replace(calibrated(2.0), sizing=sizing), 1.0) > DELTA
+
+
+@pytest.mark.usefixtures("large_steps")
+def test_the_steps_of_the_program_show_no_more_than_their_share(monkeypatch):
+    monkeypatch.setattr(auto, "LONGEST", 10)
+    mechanism = calibrated(1.0)
+    assert attacked(mechanism) <= mechanism.sizing.epsilon_popular + mechanism.sizing.epsilon_sizes
+
+
+@pytest.mark.usefixtures("large_steps")
+def test_the_attack_on_the_program_has_power(monkeypatch):
+    """With half of the noise the same attack finds more than the share."""
+    monkeypatch.setattr(auto, "LONGEST", 10)
+    mechanism = calibrated(1.0)
+    share = mechanism.sizing.epsilon_popular + mechanism.sizing.epsilon_sizes
+    weak = replace(
+        mechanism.sizing,
+        epsilon_popular=2 * mechanism.sizing.epsilon_popular,
+        epsilon_sizes=2 * mechanism.sizing.epsilon_sizes,
+    )
+    assert attacked(replace(mechanism, sizing=weak)) > share

@@ -54,6 +54,20 @@ def test_public_data_is_simulated_as_it_is():
     assert made.outlook.by_max_items[1] == pytest.approx(100, abs=2)
 
 
+def test_a_plan_of_auto_compares_what_it_chooses_from():
+    """With one item each the ℓ1 family needs fewer holders."""
+    made = dpsu.plan(shape=dpsu.Shape(users=10_000, items_per_user=1), **PRIVACY)
+    found = made.outlook.by_algorithm
+    assert made.to_dict()["outlook"]["algorithms"] == found
+    assert found["ordered-laplace"] > 1.3 * found["focused-gaussian"]
+    assert found["ordered-laplace"] == pytest.approx(made.outlook.items, rel=0.15)
+    assert f"ordered-laplace {found['ordered-laplace']:,.0f}" in " ".join(str(made).split())
+    named = dpsu.plan(
+        algorithm="ordered-laplace", shape=dpsu.Shape(users=10_000, items_per_user=1), **PRIVACY
+    )
+    assert named.outlook.by_algorithm == {}
+
+
 def test_a_public_order_is_used_with_like_and_refused_with_a_shape():
     ordered = dpsu.OrderedLaplace(order=["a", "b"])
     data = {n: ["a", "b"] for n in range(50)}

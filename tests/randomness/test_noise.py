@@ -15,7 +15,7 @@ from scipy import stats
 import dpsu.randomness.noise
 from dpsu.errors import InvalidArgument, TooLarge
 from dpsu.privacy.laplace import LaplaceThreshold, ReleaseCurve
-from dpsu.randomness.noise import NORMAL_ERROR, gaussian_cells, keep, keep_counts
+from dpsu.randomness.noise import NORMAL_ERROR, gaussian_cells, geometric, keep, keep_counts
 from dpsu.randomness.stream import Purpose, Stream
 
 STREAM = Stream(bytes(range(32)))
@@ -324,6 +324,58 @@ def test_coins_by_count_fall_as_often_as_the_table_says():
     kept = keep_counts(counts, random_digests(n), STREAM, probabilities)
     shares = [kept[counts == count].mean() for count in range(4)]
     np.testing.assert_allclose(shares, [0.0, 0.2, 0.9, 0.9], atol=5 * math.sqrt(0.25 / (n / 4)))
+
+
+def slow_geometric(stream, epsilon, place):
+    """The difference of two geometric numbers, each floor(-ln(u) / epsilon), to 900 bits."""
+
+    def number(half):
+        u = slow_uniform(stream, Purpose.SIZE, 0, np.array([place, half], np.uint64))
+        with mpmath.workprec(1200):
+            return int(
+                mpmath.floor(-mpmath.log(mpmath.mpf(u.numerator) / u.denominator) / mpmath.mpf(epsilon))
+            )
+
+    return number(0) - number(1)
+
+
+EPSILONS = [1e-9, 0.0024, 0.7, 40.0]
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_sizes_of_noise_equal_ideal_arithmetic(epsilon):
+    assert [geometric(STREAM, epsilon, place) for place in range(100)] == [
+        slow_geometric(STREAM, epsilon, place) for place in range(100)
+    ]
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_sizes_of_noise_equal_ideal_arithmetic_where_a_word_is_on_an_edge(epsilon):
+    """Both numbers begin with a word that a multiple of epsilon falls into, so only further bits decide."""
+    with mpmath.workprec(200):
+        edges = [
+            int(mpmath.floor(mpmath.exp(-number * mpmath.mpf(epsilon)) * 2**64)) for number in range(1, 40)
+        ]
+    words = {word + step for word in edges for step in (-1, 0, 1)} | {0, 1, 2**63, 2**64 - 2, 2**64 - 1}
+    words = sorted(word for word in words if 0 <= word < 2**64)
+    assert [geometric(CHOSEN, epsilon, word) for word in words] == [
+        slow_geometric(CHOSEN, epsilon, word) for word in words
+    ]
+
+
+def test_settling_more_sizes_changes_none(monkeypatch):
+    usual = [geometric(STREAM, 0.03, place) for place in range(100)]
+    monkeypatch.setattr(dpsu.randomness.noise, "LOG_ERROR", 2.0**-7)
+    assert [geometric(STREAM, 0.03, place) for place in range(100)] == usual
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0])
+def test_sizes_of_noise_are_two_sided_geometric(epsilon):
+    n = 20_000
+    drawn = np.array([geometric(STREAM, epsilon, place) for place in range(n)])
+    for number in (0, 1, -1, 3, -3):
+        chance = math.tanh(epsilon / 2) * math.exp(-epsilon * abs(number))
+        assert abs((drawn == number).mean() - chance) <= 5 * math.sqrt(chance * (1 - chance) / n)
 
 
 def test_no_items_no_noise():

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpsu.algorithms.algorithm import Algorithm
-from dpsu.algorithms.catalogue import DEFAULT, find, hinted
+from dpsu.algorithms.catalogue import DEFAULT, build, find, hinted
 from dpsu.algorithms.holders import Counting, CountingTerms, Counts, counting_terms
 from dpsu.algorithms.job import SingleJob
 from dpsu.algorithms.mechanism import MOST_USERS, Mechanism, fewest_users
@@ -31,6 +31,9 @@ SET_SIZES = (1, 3, 10, 30, 100, 300)
 
 LIMITS = (1, 3, 10, 30, 100, 300, 1000)
 """Values of max_items that a simulation compares."""
+
+CHOSEN_FROM = ("focused-gaussian", "ordered-laplace", "policy-laplace")
+"""What `auto` chooses from."""
 
 NOT_PUBLIC = (
     "a plan like a file shows exact figures about it, so the file must be public or synthetic. If yours is, pass "
@@ -231,8 +234,9 @@ def plan(
     Takes the arguments of `release` that do not describe data. Counts, sums and others take their shares of the budget, and
     the plan shows their errors. With a `shape` the release is simulated on synthetic data of that shape. With `like`, a file
     or frame, it is simulated on that data, which must be public: you say so with `data_is_public=True`. The simulation says
-    how many items to expect, how many holders an item needs, and what `max_items` does (docs/planning.md). With
-    `candidates` the plan has chances of listed items too: `plan.users_needed(listed=True)`.
+    how many items to expect, how many holders an item needs, what `max_items` does, and for `auto` what named algorithms
+    would release (docs/planning.md). With `candidates` the plan has chances of listed items too:
+    `plan.users_needed(listed=True)`.
 
     >>> import dpsu
     >>> dpsu.plan(epsilon=1, delta=1e-6, max_items=10).users_needed(chance=0.5, set_size=1)
@@ -262,17 +266,17 @@ def plan(
     if shape is None and like is None:
         return made
 
-    from dpsu.planning.simulate import simulate_like, simulate_shape
+    from dpsu.planning.simulate import Others, simulate_like, simulate_shape
 
-    limits = _with_limits(chosen, request, counting)
+    compared = Others(_with_limits(chosen, request, counting), _by_name(chosen, request, counting))
     if shape is not None:
         worst = made.users_needed(set_size=round(shape.items_per_user)) or 1
-        return replace(made, outlook=simulate_shape(shape, made.mechanism, limits, worst), shape=shape)
+        return replace(made, outlook=simulate_shape(shape, made.mechanism, compared, worst), shape=shape)
 
     from dpsu.sources.source import Source
 
     source = Source.of(like, user=user, item=item, text=text)
-    return replace(made, outlook=simulate_like(source, made.mechanism, limits))
+    return replace(made, outlook=simulate_like(source, made.mechanism, compared))
 
 
 def _with_list(algorithm: Algorithm, candidates: Any, false_share: float | None, discover: bool) -> Algorithm:
@@ -282,6 +286,13 @@ def _with_list(algorithm: Algorithm, candidates: Any, false_share: float | None,
     from dpsu.algorithms.candidate_list import add_candidates
 
     return add_candidates(algorithm, candidates, false_share, discover)[0]
+
+
+def _by_name(algorithm: Algorithm, request: Request, counting: CountingTerms | None) -> dict[str, Mechanism]:
+    """For `auto`: the algorithms that it chooses from, as a release that names them."""
+    if algorithm != build(DEFAULT):
+        return {}
+    return {name: SingleJob(build(name), request, counting).mechanism() for name in CHOSEN_FROM}
 
 
 def _with_limits(

@@ -46,7 +46,8 @@ class Outlook:
     """What a simulation found: it holds for data of this shape, not for other data.
 
     `items` is the mean number of items that a release has. `low` and `high` are two standard deviations away from it, of
-    one release and of the simulation together. `by_max_items` has the mean for other values of `max_items`.
+    one release and of the simulation together. `by_max_items` has the mean for other values of `max_items`, and
+    `by_algorithm`, for a plan of `auto`, the mean of a release that names the algorithm.
     """
 
     data: str
@@ -54,6 +55,7 @@ class Outlook:
     low: float
     high: float
     by_max_items: dict[int, float]
+    by_algorithm: dict[str, float]
     runs: int
     factor: float
     _holders: NDArray[np.int64]
@@ -90,6 +92,7 @@ class Outlook:
             "holders_for_even_odds": self.holders_needed(),
             "chance": [{"holders": holders, "chance": chance} for holders, chance in self.curve()],
             "max_items": {str(limit): items for limit, items in self.by_max_items.items()},
+            "algorithms": self.by_algorithm,
         }
 
 
@@ -107,7 +110,15 @@ class Data:
         return np.bincount(self.sets.items, minlength=self.sets.n_items)
 
 
-def simulate_shape(shape: Shape, mechanism: Mechanism, others: dict[int, Mechanism], worst: int) -> Outlook:
+@dataclass(frozen=True)
+class Others:
+    """What a plan compares with: the same algorithm with other values of `max_items`, and other algorithms."""
+
+    limits: dict[int, Mechanism]
+    named: dict[str, Mechanism]
+
+
+def simulate_shape(shape: Shape, mechanism: Mechanism, others: Others, worst: int) -> Outlook:
     """Releases on synthetic data; `worst` is the number of holders that gives even odds in the worst case."""
     if mechanism.lists():
         raise InvalidArgument(
@@ -120,8 +131,9 @@ def simulate_shape(shape: Shape, mechanism: Mechanism, others: dict[int, Mechani
         return draw_data(shape, popular, factor, run)
 
     settle = settling(shape, factor)
-    mechanism, others = settle(mechanism), {limit: settle(other) for limit, other in others.items()}
-    return _simulate(draw, runs_for(shape.pairs / factor), mechanism, others, str(shape), factor)
+    limits = {limit: settle(other) for limit, other in others.limits.items()}
+    others = Others(limits, others.named)
+    return _simulate(draw, runs_for(shape.pairs / factor), settle(mechanism), others, str(shape), factor)
 
 
 def settling(shape: Shape, factor: float) -> Callable[[Mechanism], Mechanism]:
@@ -160,7 +172,7 @@ def draw_data(shape: Shape, popular: float, factor: float, run: int = 0) -> Data
     return Data(sets, stream_of_run(run), stands_for)
 
 
-def simulate_like(source: Source, mechanism: Mechanism, others: dict[int, Mechanism]) -> Outlook:
+def simulate_like(source: Source, mechanism: Mechanism, others: Others) -> Outlook:
     """Releases on public data, all of it."""
 
     def read(run: int) -> Data:
@@ -181,13 +193,14 @@ def _simulate(
     draw: Callable[[int], Data],
     runs: int,
     mechanism: Mechanism,
-    others: dict[int, Mechanism],
+    others: Others,
     about: str,
     factor: float,
 ) -> Outlook:
     with ThreadPoolExecutor(min(runs, os.cpu_count() or 1)) as pool:
         data = list(pool.map(draw, range(runs)))
-        once = [pool.submit(released_by, other, data[0]) for other in others.values()]
+        rivals = [*others.limits.values(), *others.named.values()]
+        once = [pool.submit(released_by, other, data[0]) for other in rivals]
         released = list(pool.map(lambda each: released_by(mechanism, each), data))
         alone = [each.result() for each in once]
     counts = np.array([each.stands_for @ found for each, found in zip(data, released, strict=True)])
@@ -200,16 +213,15 @@ def _simulate(
     # One item of a smaller shape stands for `factor` items, which differ from each other.
     half = WIDTH * math.sqrt(varied * (1 / factor + 1 / runs))
     mean = float(counts.mean())
+    # On the data of the first run, as a ratio: what max_items or the algorithm changes is then not hidden by the data.
+    means = [mean * float(data[0].stands_for @ found) / counts[0] if counts[0] else 0.0 for found in alone]
     return Outlook(
         about,
         mean,
         max(0.0, mean - half),
         mean + half,
-        # On the data of the first run, as a ratio: what max_items changes is then not hidden by the data.
-        {
-            limit: mean * float(data[0].stands_for @ found) / counts[0] if counts[0] else 0.0
-            for limit, found in zip(others, alone, strict=True)
-        },
+        dict(zip(others.limits, means, strict=False)),
+        dict(zip(others.named, means[len(others.limits) :], strict=True)),
         runs,
         factor,
         holders,

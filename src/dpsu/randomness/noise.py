@@ -26,6 +26,9 @@ NORMAL_ERROR = 2.0**-44
 #: Bound on the absolute error of a computed keep probability, in units of 1 + epsilon * midpoint.
 KEEP_ERROR = 2.0**-44
 
+#: Bound on the absolute error of a computed -ln(u), in units of 1 - ln(u): far above that of any libm.
+LOG_ERROR = 2.0**-44
+
 
 class Curve(Protocol):
     """A keep probability that rises with an item's total (those of `dpsu.privacy.laplace`).
@@ -131,12 +134,15 @@ def geometric(stream: Stream, epsilon: float, place: int, round: int = 0) -> int
     """
     _require_positive(epsilon=epsilon)
     digests = np.array([[place, 0], [place, 1]], np.uint64)
-    words = stream.words(Purpose.SIZE, round, digests)
-    up, down = (
-        _settle_geometric(_Uniform(stream, Purpose.SIZE, round, digest, word), Fraction(epsilon))
-        for digest, word in zip(digests, words, strict=True)
-    )
-    return up - down
+    up, down = stream.words(Purpose.SIZE, round, digests)
+
+    def number(digest: NDArray[np.uint64], word: np.uint64) -> int:
+        found = _computed_geometric(int(word), epsilon)
+        if found is not None:
+            return found
+        return _settle_geometric(_Uniform(stream, Purpose.SIZE, round, digest, word), Fraction(epsilon))
+
+    return number(digests[0], up) - number(digests[1], down)
 
 
 class _Uniform:
@@ -211,6 +217,18 @@ def _settle_cell(uniform: _Uniform, centre: Fraction, spread: Fraction) -> int:
     if not -(2**63) <= cell < 2**63:
         raise TooLarge("a noisy total has more cells than a 64-bit integer; choose a wider cell.")
     return cell
+
+
+def _computed_geometric(word: int, epsilon: float) -> int | None:
+    """floor(-ln(u) / epsilon) in floats; None if it depends on their errors or on bits of u after this word."""
+    if word == 0:
+        return None
+    most, least = -math.log(word * 2.0**-64), -math.log((word + 1) * 2.0**-64)
+    slack = LOG_ERROR * (1.0 + most)
+    low, high = (least - slack) / epsilon, (most + slack) / epsilon
+    if not 0.0 <= low <= high < 2.0**52 or math.floor(low) != math.floor(high):
+        return None
+    return math.floor(low)
 
 
 def _settle_geometric(uniform: _Uniform, epsilon: Fraction) -> int:

@@ -14,6 +14,7 @@ from dpsu.outcome.statement import Statement
 from dpsu.report.facts import branch_in_words, facts
 from dpsu.report.measures import expected_in_words, measured_of, measures_in_words, others_in_words
 from dpsu.report.numbers import counted, number, percent
+from dpsu.report.plan import if_named
 
 if TYPE_CHECKING:
     from dpsu.api.plan import Plan
@@ -117,7 +118,7 @@ def plan_html(plan: "Plan") -> str:
     if outlook is not None:
         parts.append(
             f"<p>Expect about <strong>{counted(outlook.items)}</strong> ({outlook.low:,.0f} to {outlook.high:,.0f}) "
-            f"from {escape(outlook.data)}.</p>"
+            f"from {escape(outlook.data)}. {if_named(outlook)}</p>"
         )
         curve, about = outlook.curve(12), "as simulated"
     else:

@@ -40,7 +40,14 @@ def expectation(outlook: "Outlook") -> str:
     drawn = f"{outlook.runs} releases were simulated"
     if outlook.factor > 1:
         drawn += f", with 1/{outlook.factor:.3g} of the users and fewer rare items"
-    return "\n".join([*lines, *_wrapped(f"{drawn}. Data of another shape gives other numbers.")])
+    lines += _wrapped(f"{drawn}. Data of another shape gives other numbers.")
+    return "\n".join([*lines, *_wrapped(if_named(outlook))])
+
+
+def if_named(outlook: "Outlook") -> str:
+    """What to expect of the algorithms that `auto` chooses from, if the caller names one."""
+    found = [f"{name} {items:,.0f}" for name, items in outlook.by_algorithm.items()]
+    return f"Items to expect if you name the algorithm: {', '.join(found)}." if found else ""
 
 
 def _bars_of(outlook: "Outlook") -> list[str]:

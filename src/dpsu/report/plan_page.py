@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from dpsu.report.measures import expected_in_words
 from dpsu.report.numbers import counted, percent
+from dpsu.report.plan import if_named
 from dpsu.version import __version__
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ def _expectation(plan: "Plan") -> str:
         f"({outlook.low:,.0f} to {outlook.high:,.0f})</p>"
         f"<p>From {escape(outlook.data)}.{holders}</p>"
         f"<p>{outlook.runs} releases were simulated{smaller}. Data of another shape gives other numbers.</p>"
+        f"<p>{if_named(outlook)}</p>"
     )
 
 
