@@ -303,7 +303,8 @@ def test_promises_about_one_period_add_up_period_by_period(tmp_path: Path) -> No
         dpsu.release(users("a"), epsilon=1, delta=1e-6, period="2026-01", ledger=ledger)
     with pytest.raises(LedgerError):
         dpsu.release(users("a"), epsilon=1, delta=1e-6, ledger=ledger)
-    for period in ("", "a\nb", "x" * 65, 3):
+    assert ledger.epsilon_by_period() == pytest.approx({"2026-01": 1.0, "2026-02": 1.0})
+    for period in ("", "a\nb", "x" * 65, "2026-01 ", 3):
         with pytest.raises(DpsuError):
             dpsu.release(users("a"), epsilon=1, delta=1e-6, period=period)  # type: ignore[arg-type]
 

@@ -167,6 +167,15 @@ class Ledger:
         at = self.cap.epsilon if epsilon is None else epsilon
         return max(total_delta(spent, at) for spent in by_period(self.entries()).values())
 
+    def epsilon_by_period(self) -> dict[str, float]:
+        """For every period that a release was about (`period=`): the epsilon of it and of all that is not about one."""
+        spent = by_period(self.entries())
+        return {
+            period: total_epsilon(entries, self.cap.delta)
+            for period, entries in spent.items()
+            if period is not None
+        }
+
     def left(self) -> float:
         """The cap's epsilon minus the epsilon that is spent, both at the cap's delta."""
         return max(0.0, self.cap.epsilon - self.epsilon())
