@@ -112,7 +112,8 @@ class Series:
     def open(cls, path: str | Path, *, ledger: Ledger | str | Path | None = None) -> "Series":
         """The series whose state is at `path`. `ledger` says where its ledger is, if it was moved."""
         series = object.__new__(cls)
-        series.path, series._moved = Path(path), ledger
+        # The file itself: a link must not be replaced by the next state, and leave the old one where it points to.
+        series.path, series._moved = Path(os.path.realpath(path)), ledger
         series._header  # noqa: B018 (refuses what is not a series)
         return series
 
@@ -348,7 +349,7 @@ def _ledger_of(state: State, moved: Ledger | str | Path | None) -> Ledger | None
         return ledger
     behind = [period for period, _ in known] == done[:-1]
     if done and behind and (not known or known[-1][1] == state.header["before"]):
-        ledger.note_period(entry.number, done[-1], state.seal)
+        ledger.note_period(entry.number, done[-1], state.seal, state.header["before"])
         return ledger
     raise SeriesError(
         f"{state.path} is not the latest state of this series: the ledger {ledger.path} has periods that it lacks, or "

@@ -152,8 +152,14 @@ def locked(path: Path) -> Iterator[State]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             raise SeriesError(f"another process is working on {path}: wait until it has finished.") from None
-        if os.fstat(file.fileno()).st_ino != path.stat().st_ino:
+        found = os.fstat(file.fileno())
+        if found.st_ino != path.stat().st_ino:
             raise SeriesError(f"another process has just finished a period of {path}: try again.")
+        if found.st_nlink > 1:
+            raise SeriesError(
+                f"{path} has a second name (a hard link), under which the state before the period would stay: remove one of "
+                "the two names."
+            )
         yield State(file, path)
 
 
