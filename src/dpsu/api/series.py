@@ -198,8 +198,9 @@ class Series:
         engine = engine_for(source)
         if engine.name != "local":
             raise InvalidArgument(
-                "a series runs on the local engine, because its state is one file that is matched with the items of a "
-                "period on one machine: pass source.toArrow()."
+                "a series runs on the local engine: its state, which is as secret as the data, stays in one file on one "
+                "machine, and a Spark task would need all of it. Pass source.select(...).toArrow() with the columns of "
+                "users and items."
             )
         with series_state.locked(self.path) as state:
             mechanism = _mechanism(state.header)
