@@ -165,6 +165,9 @@ def test_a_damaged_altered_or_later_state_is_refused(path: Path) -> None:
         dpsu.Series.create(path, **TERMS)
     with pytest.raises(SeriesError):
         dpsu.Series.open(path.parent / "none.series")
+    path.write_bytes(b"")
+    with pytest.raises(SeriesError, match="delete"):
+        dpsu.Series.open(path)
 
 
 def test_a_second_writer_is_refused(path: Path) -> None:

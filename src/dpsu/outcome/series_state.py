@@ -179,6 +179,10 @@ def _checked(file: BinaryIO, path: Path) -> str:
     if start != MAGIC:
         if start.startswith(FAMILY):
             raise SeriesError(f"the series {path} was written by another version of dpsu.")
+        if not start:
+            raise SeriesError(
+                f"{path} is empty: if its creation was interrupted, delete it and create it again."
+            )
         raise SeriesError(f"{path} is not the state of a series.")
     digest, left = hashlib.sha256(start), file.seek(0, os.SEEK_END) - len(MAGIC) - SEAL
     file.seek(len(MAGIC))
