@@ -12,7 +12,7 @@ import io
 import json
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -99,7 +99,8 @@ class Writer:
     def close(self) -> None:
         """End the lock on the new state, and remove it if it was not put in place."""
         self._beside.unlink(missing_ok=True)
-        self._file.close()
+        with suppress(OSError):  # on a full disk, what was not written yet; the error was raised before
+            self._file.close()
 
     def _section(self, frame: pl.DataFrame) -> tuple[int, int]:
         buffer = io.BytesIO()
