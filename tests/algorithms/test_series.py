@@ -112,6 +112,8 @@ def test_the_boundary_by_the_beginning_is_lower_than_that_of_all_items_at_once()
         {"shares": [0.5, 0.4]},
         {"shares": [1.0, 0.0]},
         {"shares": [1.0]},
+        {"shares": None},
+        {"shares": 0.5},
         {"max_items": [3]},
         {"max_items": 0},
         {"epsilon": -1.0},

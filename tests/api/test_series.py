@@ -93,6 +93,26 @@ def test_columns_types_and_candidates_are_refused_before_anything_happens(path: 
     assert path.read_bytes() == before
 
 
+def test_the_columns_of_composite_items_keep_their_order(path: Path) -> None:
+    """In another order an item would have another digest: other noise, and a second release."""
+    series = dpsu.Series.create(path, **TERMS)
+    frame = pl.DataFrame({"u": range(500), "a": ["1"] * 500, "b": ["2"] * 500})
+    series.release(frame, user="u", item=["a", "b"], check_user=False)
+    before = path.read_bytes()
+    with pytest.raises(SeriesError, match="order"):
+        series.release(frame, user="u", item=["b", "a"], check_user=False)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["dpsu total", "dpsu period"])
+def test_columns_of_the_state_are_not_items(path: Path, name: str) -> None:
+    series = dpsu.Series.create(path, **TERMS)
+    frame = pl.DataFrame({"u": range(500), name: ["1"] * 500, "b": ["2"] * 500})
+    with pytest.raises(InvalidArgument, match=name):
+        series.release(frame, user="u", item=[name, "b"], check_user=False)
+    assert series.done == []
+
+
 def test_text_is_a_source(path: Path) -> None:
     series = dpsu.Series.create(path, **TERMS)
     assert series.release(users("To be, or not"), text=True).items == ["be", "not", "or", "to"]
@@ -145,6 +165,9 @@ def test_a_damaged_altered_or_later_state_is_refused(path: Path) -> None:
         dpsu.Series.create(path, **TERMS)
     with pytest.raises(SeriesError):
         dpsu.Series.open(path.parent / "none.series")
+    path.write_bytes(b"")
+    with pytest.raises(SeriesError, match="delete"):
+        dpsu.Series.open(path)
 
 
 def test_a_second_writer_is_refused(path: Path) -> None:
@@ -153,6 +176,31 @@ def test_a_second_writer_is_refused(path: Path) -> None:
     series = dpsu.Series.create(path, **TERMS)
     with locked(path), pytest.raises(SeriesError, match="another process"):
         series.release(users("a"))
+    assert series.release(users("a")).items == ["a"]
+
+
+def test_a_link_is_followed_so_that_no_old_state_stays_behind(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dpsu.Series.create(path, **TERMS)
+    link = tmp_path / "link.series"
+    link.symlink_to(path)
+    dpsu.Series.open(link).release(users("a"))
+    assert link.is_symlink()
+    assert dpsu.Series.open(path).done == [1]
+    monkeypatch.chdir(tmp_path)
+    series = dpsu.Series.open(path.name)
+    monkeypatch.chdir("/")
+    assert series.release(users("b")).items == ["b"]
+
+
+def test_a_state_with_two_names_is_refused(path: Path, tmp_path: Path) -> None:
+    series, other = dpsu.Series.create(path, **TERMS), tmp_path / "other.series"
+    other.hardlink_to(path)
+    for each in (series, dpsu.Series.open(other)):
+        with pytest.raises(SeriesError, match="hard link"):
+            each.release(users("a"))
+    other.unlink()
     assert series.release(users("a")).items == ["a"]
 
 
@@ -220,6 +268,29 @@ def test_a_ledger_behind_the_state_is_completed(
         dpsu.Series.open(copied).released(1)
     assert "so far: 2" in series.show()
     assert all("1 item" not in told and ": 1" not in told.splitlines()[-1] for told in _told(copied))
+
+
+def test_a_copy_that_runs_at_the_same_time_gives_no_output(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also if it skips the period that the other one does: its state does not follow from the other's."""
+    ledger = dpsu.Ledger.create(tmp_path / "spent.db", epsilon=3.2, delta=1.1e-6)
+    series, copied = dpsu.Series.create(path, **TERMS, ledger=ledger), tmp_path / "copy.series"
+    shutil.copy(path, copied)
+    reads = dpsu.engines.local.LocalEngine.read
+
+    def meanwhile(*args: object) -> object:
+        monkeypatch.setattr("dpsu.engines.local.LocalEngine.read", reads)
+        assert series.release(users("a")).items == ["a"]
+        return reads(*args)
+
+    monkeypatch.setattr("dpsu.engines.local.LocalEngine.read", meanwhile)
+    with pytest.raises(LedgerError, match="another copy"):
+        dpsu.Series.open(copied).release(users("b"), period=2)
+    for refused in (lambda each: each.released(2), lambda each: each.items):
+        with pytest.raises(SeriesError):
+            refused(dpsu.Series.open(copied))
+    assert series.release(users("c")).items == ["c"]
 
 
 def _told(path: Path) -> list[str]:
@@ -303,7 +374,8 @@ def test_promises_about_one_period_add_up_period_by_period(tmp_path: Path) -> No
         dpsu.release(users("a"), epsilon=1, delta=1e-6, period="2026-01", ledger=ledger)
     with pytest.raises(LedgerError):
         dpsu.release(users("a"), epsilon=1, delta=1e-6, ledger=ledger)
-    for period in ("", "a\nb", "x" * 65, 3):
+    assert ledger.epsilon_by_period() == pytest.approx({"2026-01": 1.0, "2026-02": 1.0})
+    for period in ("", "a\nb", "x" * 65, "2026-01 ", 3):
         with pytest.raises(DpsuError):
             dpsu.release(users("a"), epsilon=1, delta=1e-6, period=period)  # type: ignore[arg-type]
 

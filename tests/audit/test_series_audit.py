@@ -1,7 +1,9 @@
 """A series under attack: every mistake that the proof forbids is caught, and the mechanism without mistakes is not.
 
 `play` runs many small series at once. It equals the slow twin (tests/helpers/reference.py) on the same noise, with every
-mistake as well; the twin equals the product (tests/algorithms/test_series.py).
+mistake as well; the twin equals the product (tests/algorithms/test_series.py, test_series_job.py).
+
+    python -m pytest -s tests/audit/test_series_audit.py      # prints the figures of docs/series.md
 """
 
 from dataclasses import replace
@@ -123,6 +125,12 @@ def test_mistakes_change_the_simulation():
         assert (play(mechanism, periods, 4, 12, 0, **{mistake: False})[1] != plain).any()
 
 
+def told(delta, what, found):
+    """Print one figure, and give it back."""
+    print(f"delta {delta}: {what}: {found:.3f}")
+    return found
+
+
 def codes(out, periods):
     """One number per run: the period of every item's release."""
     return out @ ((periods + 1) ** np.arange(out.shape[1]))
@@ -173,15 +181,17 @@ CASES = {
 
 
 @pytest.mark.parametrize("delta", [0.1, 0.03])
-@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_a_user_stays_hidden(case, delta):
+@pytest.mark.parametrize("name", CASES)
+def test_a_user_stays_hidden(name, delta):
+    case = CASES[name]
     mechanism = calibrated(delta, len(case(1)[0]))
-    assert strongest(mechanism, case, (2, 3, 4, 5)) <= EPSILON
+    assert told(delta, name, strongest(mechanism, case, (2, 3, 4, 5))) <= EPSILON
 
 
 @pytest.mark.parametrize("delta", [0.1, 0.03])
 def test_too_little_noise_is_caught(delta):
-    assert strongest(with_noise(calibrated(delta), 0.6), CASES["with others"], (2, 3, 4, 5)) > EPSILON
+    found = strongest(with_noise(calibrated(delta), 0.6), CASES["with others"], (2, 3, 4, 5))
+    assert told(delta, "with others, 0.6 of the noise", found) > EPSILON
 
 
 @pytest.mark.parametrize(("delta", "crowd"), [(0.1, 4), (0.03, 5)])
@@ -190,7 +200,7 @@ def test_a_user_stays_hidden_for_twelve_periods(delta, crowd, factor):
     """x and a crowd hold the item in all of them; too little noise is caught."""
     mechanism = with_noise(calibrated(delta, 12), factor)
     found = max(attack(mechanism, [[((0,), n)]] * 12, [(0,)] * 12) for n in (crowd - 1, crowd))
-    print(f"twelve periods, {factor} of the noise, delta {delta}: epsilon {found:.3f}")
+    told(delta, f"twelve periods, {factor} of the noise", found)
     assert (found <= EPSILON) == (factor == 1.0)
 
 
@@ -203,6 +213,7 @@ def test_newcomers_need_the_noise_of_earlier_rounds(back_fill, delta):
         return [*[[]] * (LATE - 1), [((0,), n)]], [(0,), *[()] * (LATE - 1)]
 
     found = strongest(calibrated(delta, LATE), early, (20, 30, 45), back_fill=back_fill)
+    told(delta, f"newcomers, back-fill {back_fill}", found)
     assert found <= EPSILON if back_fill else found > 2 * EPSILON
 
 
@@ -213,6 +224,7 @@ def test_newcomers_need_the_focus_of_their_totals(at_focus, delta):
     mechanism = calibrate_series(EPSILON, delta, 2, 2, (0.3, 0.7), replace(CONSTANTS, rounds=1))
     crowd = CASES["before a crowd with another item"]
     found = strongest(mechanism, crowd, (4, 7, 10), newcomers_at_focus=at_focus)
+    told(delta, f"newcomers, at the focus {at_focus}", found)
     assert found <= EPSILON if at_focus else found > 2 * EPSILON
 
 
@@ -225,6 +237,7 @@ def test_items_need_noise_while_nobody_holds_them(while_unheld, delta):
         return [[((0,), 1)], *[[]] * (LATE - 2), [((0,), n)]], [(), *[(0,)] * (LATE - 2), ()]
 
     found = strongest(calibrated(delta, LATE), gap, (20, 30, 45), noise_while_unheld=while_unheld)
+    told(delta, f"a gap, noise while unheld {while_unheld}", found)
     assert found <= EPSILON if while_unheld else found > 2 * EPSILON
 
 
@@ -236,6 +249,7 @@ def test_own_items_come_out_as_rarely_as_promised(factor, delta):
     own = [[((2 * p, 2 * p + 1), 1)] for p in range(3)]
     out, _ = play(with_boundary(mechanism, factor), own, 6, RUNS, 7)
     exposed = share_at_least(int((out > 0).any(axis=1).sum()), RUNS)
+    told(delta, f"own items come out, {factor} of the boundary", exposed)
     assert (exposed <= mechanism.delta_new) == (factor == 1.0)
 
 
@@ -253,5 +267,6 @@ def reacting(n, crowd):
 @pytest.mark.parametrize("factor", [1.0, 0.6])
 def test_a_user_stays_hidden_where_sets_react_to_outputs(delta, factor):
     mechanism = with_noise(calibrated(delta), factor)
-    found = [attack(mechanism, *reacting(n, crowd)) for n in (4, 7) for crowd in (7, 9, 11)]
-    assert (max(found) <= EPSILON) == (factor == 1.0)
+    found = max(attack(mechanism, *reacting(n, crowd)) for n in (4, 7) for crowd in (7, 9, 11))
+    told(delta, f"sets that react, {factor} of the noise", found)
+    assert (found <= EPSILON) == (factor == 1.0)

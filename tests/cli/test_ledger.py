@@ -70,3 +70,16 @@ def test_a_statement_that_was_changed_is_not_recorded() -> None:
     Path("theirs.json").write_text(json.dumps({**stated, "digest": "0" * 64}))
     assert isinstance(run("ledger", "record", "spent.db", "theirs.json").exception, LedgerError)
     assert ledger.entries() == []
+
+
+def test_promises_about_periods_are_shown_with_them() -> None:
+    ledger = dpsu.Ledger.create("spent.db", epsilon=4, delta=1e-5)
+    users = {n: ["bread"] for n in range(500)}
+    for period, epsilon in (("2026-01", 1.0), ("2026-02", 1.5)):
+        dpsu.release(users, epsilon=epsilon, delta=1e-6, period=period, ledger=ledger)
+    dpsu.release(users, epsilon=1, delta=1e-6, ledger=ledger)
+    shown = json.loads(run("ledger", "show", "spent.db", "--json").stdout)
+    assert [entry["period"] for entry in shown["releases"]] == ["2026-01", "2026-02", None]
+    by_period = shown["spent"]["epsilon_by_period"]
+    assert by_period["2026-01"] < by_period["2026-02"] == shown["spent"]["epsilon"] < 3.5
+    assert "2026-02" in run("ledger", "show", "spent.db").stdout

@@ -5,6 +5,7 @@
 
 import os
 import random
+import resource
 import signal
 import subprocess
 import time
@@ -12,10 +13,12 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+import pytest
 from command import COMMAND
 from command import dpsu_process as command
 
 import dpsu
+from dpsu.errors import OutputError
 
 KILLS = 200 if os.environ.get("DPSU_HOSTILE") == "long" else 4
 
@@ -60,6 +63,23 @@ def test_killed_at_any_moment(tmp_path: Path) -> None:
         *(each.name for each in tmp_path.glob(".new.csv.*")),
     }
     assert "private" not in " ".join(map(str, series.items))
+
+
+@pytest.mark.parametrize("size", [3000, 13])
+def test_a_full_disk_is_an_error_that_leaves_the_state(size: int, tmp_path: Path) -> None:
+    """Also if the first bytes of the new state fit, or none."""
+    path, users = tmp_path / "w.series", {n: ["shared"] for n in range(500)}
+    series = dpsu.Series.create(path, epsilon=1, delta=1e-6, periods=2, max_items=2)
+    series.release(users)
+    before, limits = path.read_bytes(), resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
+    try:
+        with pytest.raises(OutputError):
+            series.release({n: ["other"] for n in range(500)})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert path.read_bytes() == before
+    assert [each.name for each in tmp_path.iterdir()] == [path.name]
 
 
 def _text(series: dpsu.Series, period: int, folder: Path) -> str:

@@ -90,6 +90,7 @@ def test_a_forged_statement_is_rejected(idea: str, honest: str) -> None:
     [
         "one user in period , added or removed",
         "one user in period a\nb, added or removed",
+        "one user in period a , added or removed",
         "one user in period 1",
     ],
 )

@@ -7,7 +7,7 @@ two a series would not be private. Proof: docs/series.md.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -259,7 +259,7 @@ def period_shares(shares: Shares, periods: int) -> tuple[float, ...]:
             raise InvalidArgument(f"shares must be 'even', 'front' or {periods} numbers, not {shares!r}.")
         raw = np.arange(1, periods + 1, dtype=np.float64) ** (0.0 if shares == "even" else -FRONT)
         return tuple(map(float, raw / raw.sum()))
-    given = [*shares]
+    given = [*shares] if isinstance(shares, Iterable) else []
     numbers = all(isinstance(each, int | float) and not isinstance(each, bool) for each in given)
     if len(given) != periods or not numbers or not all(SMALLEST_SHARE <= each <= 1 for each in given):
         raise InvalidArgument(f"shares must be 'even', 'front' or {periods} positive numbers that sum to 1.")

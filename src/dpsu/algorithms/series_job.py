@@ -10,7 +10,7 @@ from dpsu.algorithms.job import Chosen, Job, Promise, Tell
 from dpsu.algorithms.lists import digests_of
 from dpsu.algorithms.series import SeriesMechanism
 from dpsu.engines.contract import Engine
-from dpsu.errors import SeriesError
+from dpsu.errors import InvalidArgument, SeriesError
 from dpsu.outcome.series_state import PERIOD, TOTAL, State, Writer
 from dpsu.outcome.statement import Statement
 from dpsu.randomness.stream import Stream
@@ -44,12 +44,15 @@ class SeriesJob(Job):
             )
         sets = super().read(engine, source, lists, stream)
         types = {name: str(dtype) for name, dtype in engine.item_types(sets).items()}
+        if taken := sorted({TOTAL, PERIOD} & types.keys()):
+            raise InvalidArgument(f"an item column of a series cannot have the name {taken[0]!r}: rename it.")
         if sets.n_items or self._header["types"] is None:
             before = self._header["types"] or types
-            if types != before:
+            # The order counts: it is part of the digest of a composite key.
+            if [*types.items()] != [*before.items()]:
                 raise SeriesError(
                     f"the items of this series are {_in_words(before)}; those of this source are {_in_words(types)}. "
-                    "A series needs the same columns and types in every period."
+                    "A series needs the same columns in the same order, with the same types, in every period."
                 )
             self._header["types"] = types if sets.n_items else self._header["types"]
             self._header["text"] = text if sets.n_items else self._header["text"]
@@ -105,7 +108,7 @@ class SeriesJob(Job):
         }
         seal = self._writer.commit(header, self._released)
         if ledger is not None:
-            ledger.note_period(number, self._period, seal)
+            ledger.note_period(number, self._period, seal, self._state.seal)
 
     def mechanism(self) -> SeriesMechanism:
         """The series."""

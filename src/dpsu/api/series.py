@@ -112,7 +112,8 @@ class Series:
     def open(cls, path: str | Path, *, ledger: Ledger | str | Path | None = None) -> "Series":
         """The series whose state is at `path`. `ledger` says where its ledger is, if it was moved."""
         series = object.__new__(cls)
-        series.path, series._moved = Path(path), ledger
+        # The file itself: a link must not be replaced by the next state, and leave the old one where it points to.
+        series.path, series._moved = Path(os.path.realpath(path)), ledger
         series._header  # noqa: B018 (refuses what is not a series)
         return series
 
@@ -197,8 +198,9 @@ class Series:
         engine = engine_for(source)
         if engine.name != "local":
             raise InvalidArgument(
-                "a series runs on the local engine, because its state is one file that is matched with the items of a "
-                "period on one machine: pass source.toArrow()."
+                "a series runs on the local engine: its state, which is as secret as the data, stays in one file on one "
+                "machine, and a Spark task would need all of it. Pass source.select(...).toArrow() with the columns of "
+                "users and items."
             )
         with series_state.locked(self.path) as state:
             mechanism = _mechanism(state.header)
@@ -348,7 +350,7 @@ def _ledger_of(state: State, moved: Ledger | str | Path | None) -> Ledger | None
         return ledger
     behind = [period for period, _ in known] == done[:-1]
     if done and behind and (not known or known[-1][1] == state.header["before"]):
-        ledger.note_period(entry.number, done[-1], state.seal)
+        ledger.note_period(entry.number, done[-1], state.seal, state.header["before"])
         return ledger
     raise SeriesError(
         f"{state.path} is not the latest state of this series: the ledger {ledger.path} has periods that it lacks, or "

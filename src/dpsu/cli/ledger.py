@@ -84,6 +84,7 @@ def show(path: LedgerPath, as_json: AsJson = False) -> None:
             "purpose": entry.purpose,
             "epsilon": entry.epsilon,
             "delta": entry.delta,
+            "period": entry.period,
             "output": entry.output,
             "statement": entry.statement.to_dict() if entry.statement else None,
         }
@@ -91,6 +92,7 @@ def show(path: LedgerPath, as_json: AsJson = False) -> None:
     ]
     spent = {
         "epsilon": ledger.epsilon(),
+        "epsilon_by_period": ledger.epsilon_by_period(),
         "epsilon_left": ledger.left(),
         "delta_at_cap": ledger.delta(),
     }

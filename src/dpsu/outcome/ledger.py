@@ -86,16 +86,19 @@ class Ledger:
         self.complete(number, statement)
         return number
 
-    def note_period(self, number: int, period: int, seal: str) -> None:
-        """Add a period of a series, with the seal of the state after it; refuse one that another copy has done."""
+    def note_period(self, number: int, period: int, seal: str, before: str | None) -> None:
+        """Add a period of a series, with the seal of the state after it; refuse it if another copy has done one.
 
-        def write(before: Sequence[Entry]) -> Mapping[str, Any] | None:
-            known = before[number - 1].periods
+        `before` is the seal of the state that the period continues, which must be the latest that is known.
+        """
+
+        def write(entries: Sequence[Entry]) -> Mapping[str, Any] | None:
+            known = entries[number - 1].periods
             if (period, seal) in known:
                 return None
-            if known and period <= known[-1][0]:
+            if known and known[-1][1] != before:
                 raise LedgerError(
-                    f"the ledger {self.path} has period {period} of this series already, from another copy of its state."
+                    f"the ledger {self.path} has a later period of this series, from another copy of its state."
                 )
             return {"record": "period", "of": number, "period": period, "seal": seal}
 
@@ -165,6 +168,15 @@ class Ledger:
         """The delta of all entries together at this epsilon, or at the cap's; the largest of all periods."""
         at = self.cap.epsilon if epsilon is None else epsilon
         return max(total_delta(spent, at) for spent in by_period(self.entries()).values())
+
+    def epsilon_by_period(self) -> dict[str, float]:
+        """For every period that a release was about (`period=`): the epsilon of it and of all that is not about one."""
+        spent = by_period(self.entries())
+        return {
+            period: total_epsilon(entries, self.cap.delta)
+            for period, entries in spent.items()
+            if period is not None
+        }
 
     def left(self) -> float:
         """The cap's epsilon minus the epsilon that is spent, both at the cap's delta."""

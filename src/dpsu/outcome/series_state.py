@@ -12,7 +12,7 @@ import io
 import json
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -99,7 +99,8 @@ class Writer:
     def close(self) -> None:
         """End the lock on the new state, and remove it if it was not put in place."""
         self._beside.unlink(missing_ok=True)
-        self._file.close()
+        with suppress(OSError):  # on a full disk, what was not written yet; the error was raised before
+            self._file.close()
 
     def _section(self, frame: pl.DataFrame) -> tuple[int, int]:
         buffer = io.BytesIO()
@@ -152,8 +153,14 @@ def locked(path: Path) -> Iterator[State]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             raise SeriesError(f"another process is working on {path}: wait until it has finished.") from None
-        if os.fstat(file.fileno()).st_ino != path.stat().st_ino:
+        found = os.fstat(file.fileno())
+        if found.st_ino != path.stat().st_ino:
             raise SeriesError(f"another process has just finished a period of {path}: try again.")
+        if found.st_nlink > 1:
+            raise SeriesError(
+                f"{path} has a second name (a hard link), under which the state before the period would stay: remove one of "
+                "the two names."
+            )
         yield State(file, path)
 
 
@@ -173,6 +180,10 @@ def _checked(file: BinaryIO, path: Path) -> str:
     if start != MAGIC:
         if start.startswith(FAMILY):
             raise SeriesError(f"the series {path} was written by another version of dpsu.")
+        if not start:
+            raise SeriesError(
+                f"{path} is empty: if its creation was interrupted, delete it and create it again."
+            )
         raise SeriesError(f"{path} is not the state of a series.")
     digest, left = hashlib.sha256(start), file.seek(0, os.SEEK_END) - len(MAGIC) - SEAL
     file.seek(len(MAGIC))

@@ -9,7 +9,6 @@ from rich.table import Table
 from rich.text import Text
 
 from dpsu.outcome.ledger import Ledger
-from dpsu.outcome.spending import by_period
 from dpsu.outcome.statement import Statement
 from dpsu.report.facts import choice_in_words, facts
 from dpsu.report.measures import measured_of, measures_in_words
@@ -158,15 +157,18 @@ def ledger_table(ledger: Ledger) -> Table:
         ),
         caption=ledger_balance(ledger),
     )
-    for column in ("entry", "date", "purpose", "epsilon", "delta", "output"):
-        words = column in ("purpose", "output")
+    entries = ledger.entries()
+    about = ("period",) if any(entry.period for entry in entries) else ()
+    for column in ("entry", "date", "purpose", *about, "epsilon", "delta", "output"):
+        words = column in ("purpose", "period", "output")
         table.add_column(column, no_wrap=not words, overflow="fold", justify="left" if words else "right")
-    for entry in ledger.entries():
+    for entry in entries:
         algorithm = entry.statement.algorithm if entry.statement else "not finished"
         table.add_row(
             str(entry.number),
             entry.at[:10],
             Text(_plain(entry.purpose or algorithm)),
+            *(Text(_plain(entry.period or "all")) for _ in about),
             f"{entry.epsilon:g}",
             f"{entry.delta:g}",
             Text(_plain(entry.output or "")),
@@ -176,10 +178,11 @@ def ledger_table(ledger: Ledger) -> Table:
 
 def ledger_balance(ledger: Ledger) -> str:
     """What all entries together have spent, and what is left."""
+    by_name = ledger.epsilon_by_period()
+    most = f", in period {_plain(max(by_name, key=lambda name: by_name[name]))}" if by_name else ""
     return (
         f"at delta {ledger.cap.delta:g}: epsilon {ledger.epsilon():.4g} of {ledger.cap.epsilon:g} spent, "
-        f"{ledger.left():.4g} left"
-        + (", in the period with the most" if len(by_period(ledger.entries())) > 1 else "")
+        f"{ledger.left():.4g} left{most}"
     )
 
 

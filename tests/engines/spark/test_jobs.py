@@ -33,6 +33,15 @@ def baskets() -> pl.DataFrame:
     return frame.select("user", item=pl.format("word{}", "item")).with_columns(spent)
 
 
+def test_a_series_is_refused_and_takes_the_rows_of_the_frame(tmp_path: Path) -> None:
+    frame = on_spark(baskets())
+    series = dpsu.Series.create(tmp_path / "w.series", periods=2, **PRIVACY)
+    with pytest.raises(InvalidArgument, match="toArrow"):
+        series.release(frame, **COLUMNS)
+    assert series.release(frame.select("user", "item").toArrow(), **COLUMNS).items
+    assert series.done == [1]
+
+
 def texts() -> pl.DataFrame:
     rng = np.random.default_rng(2)
     lines = [" ".join(f"w{n}" for n in rng.zipf(1.5, 12) % 60) for _ in range(1500)]
