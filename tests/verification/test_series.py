@@ -45,6 +45,7 @@ FORGERIES: dict[str, Any] = {
     "period 0": at(P, "period", to=0),
     "a period that is true": at(P, "period", to=True),
     "more rounds": at(P, "rounds", to=12),
+    "rounds without end": at(P, "rounds", to=10**12),
     "no series": without(P, "series"),
     "a strange series": at(P, "series", to="x"),
     "a smaller budget": at("budget", "mu", to=times(0.9)),
