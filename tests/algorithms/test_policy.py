@@ -69,8 +69,8 @@ def test_an_error_of_a_policy_quotes_no_weight() -> None:
             raise ValueError("too much", weights[0])
         return np.full(weights.size, 1 / weights.size)
 
+    algorithm = dpsu.Policy(update=talkative, norm=1, name="talkative")
     with pytest.raises(SourceError, match="talkative") as caught:
-        algorithm = dpsu.Policy(update=talkative, norm=1, name="talkative")
         dpsu.release({n: ["a", "b", "c"] for n in range(9)}, **PRIVACY, algorithm=algorithm)
     assert "2.3" not in told(caught.value)
     assert "too much" not in told(caught.value)
