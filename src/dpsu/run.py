@@ -130,6 +130,7 @@ def state(promise: Promise, source: Source, terms: Terms, stream: Stream, salt: 
             promise.policies,
             promise.parameters.get("asked", {}).get("typical_items"),
             terms.period,
+            bounded="sums" in promise.parameters.get("counts", {}),
         ),
         unit=unit_of(promise.kind, terms.period),
         not_covered=NOT_COVERED if terms.period is None else (*NOT_COVERED, NOT_ACROSS_PERIODS),
