@@ -38,7 +38,8 @@ from dpsu.sources.source import Source
 
 LONGEST_NOTE = 2000
 
-PERIOD = re.compile(r"[0-9A-Za-z][0-9A-Za-z ._:/+-]{0,63}")
+PERIOD = re.compile(r"[0-9A-Za-z][0-9A-Za-z ._:/+-]{0,63}(?<! )")
+"""Two names that look alike would be two periods to a ledger."""
 
 
 BY_EPSILON = (
@@ -65,7 +66,7 @@ class Terms:
         if self.period is not None and not (isinstance(self.period, str) and PERIOD.fullmatch(self.period)):
             raise InvalidArgument(
                 "period must name a period of the data, such as '2026-01': a letter or digit, then at most 63 letters, "
-                "digits, spaces or ._:/+-"
+                "digits, spaces or ._:/+-, and no space at the end"
             )
 
 

@@ -303,7 +303,7 @@ def test_promises_about_one_period_add_up_period_by_period(tmp_path: Path) -> No
         dpsu.release(users("a"), epsilon=1, delta=1e-6, period="2026-01", ledger=ledger)
     with pytest.raises(LedgerError):
         dpsu.release(users("a"), epsilon=1, delta=1e-6, ledger=ledger)
-    for period in ("", "a\nb", "x" * 65, 3):
+    for period in ("", "a\nb", "2026-01 ", "x" * 65, 3):
         with pytest.raises(DpsuError):
             dpsu.release(users("a"), epsilon=1, delta=1e-6, period=period)  # type: ignore[arg-type]
 

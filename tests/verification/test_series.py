@@ -92,6 +92,7 @@ def test_a_forged_statement_is_rejected(idea: str, honest: str) -> None:
         "one user in period , added or removed",
         "one user in period a\nb, added or removed",
         "one user in period 1",
+        "one user in period 1 , added or removed",
     ],
 )
 def test_strange_periods_are_rejected(unit: str) -> None:
