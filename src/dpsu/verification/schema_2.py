@@ -44,7 +44,9 @@ MOST_LISTED = 2**63
 
 UNIT = "one user, added or removed"
 UNIT_OF_SERIES = "one user, added or removed, in all periods together"
-UNIT_OF_PERIOD = re.compile(r"one user in period ([0-9A-Za-z][0-9A-Za-z ._:/+-]{0,63}(?<! )), added or removed")
+UNIT_OF_PERIOD = re.compile(
+    r"one user in period ([0-9A-Za-z][0-9A-Za-z ._:/+-]{0,63}(?<! )), added or removed"
+)
 
 NOT_COVERED = (
     "replacing one user by another: that is two changes, a removal and an addition",
