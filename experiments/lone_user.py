@@ -101,7 +101,7 @@ def _(mechanism: AutoMechanism, engine: LocalEngine, rows: list[Rows]) -> float:
     )
     if mechanism.sizing is None:
         return worst
-    totals = _weighed(engine, rows, even_rule(LONGEST, norm=1)) / ONE
+    totals = _weighed(engine, _rows(min(size, LONGEST)), even_rule(LONGEST, norm=1)) / ONE
     return _any(CurveSelection(mechanism.sizing.curve), totals) + worst
 
 

@@ -38,7 +38,8 @@ from dpsu.sources.source import Source
 
 LONGEST_NOTE = 2000
 
-PERIOD = re.compile(r"[0-9A-Za-z]([0-9A-Za-z ._:/+-]{0,62}[0-9A-Za-z._:/+-])?")
+PERIOD = re.compile(r"[0-9A-Za-z][0-9A-Za-z ._:/+-]{0,63}(?<! )")
+"""Two names that look alike would be two periods to a ledger."""
 
 
 BY_EPSILON = (
@@ -130,6 +131,7 @@ def state(promise: Promise, source: Source, terms: Terms, stream: Stream, salt: 
             promise.policies,
             promise.parameters.get("asked", {}).get("typical_items"),
             terms.period,
+            bounded="sums" in promise.parameters.get("counts", {}),
         ),
         unit=unit_of(promise.kind, terms.period),
         not_covered=NOT_COVERED if terms.period is None else (*NOT_COVERED, NOT_ACROSS_PERIODS),

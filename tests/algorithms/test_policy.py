@@ -5,9 +5,10 @@ import math
 import numpy as np
 import pytest
 from example_policies import half, l2_descent
+from leaks import told
 
 import dpsu
-from dpsu.errors import InvalidArgument
+from dpsu.errors import InvalidArgument, SourceError
 from dpsu.testing import seeded
 
 DATA = {n: ["the", "of", "and", f"own {n % 40}"] for n in range(1500)}
@@ -50,7 +51,7 @@ def test_a_policy_that_overspends_is_stopped() -> None:
     def spendthrift(weights, cutoff):
         return np.ones(weights.size)
 
-    with pytest.raises(ValueError, match="budget"):
+    with pytest.raises(InvalidArgument, match="budget"):
         dpsu.release(DATA, **PRIVACY, algorithm=dpsu.Policy(update=spendthrift, norm=2))
 
 
@@ -58,8 +59,21 @@ def test_a_policy_that_forgets_an_item_is_stopped() -> None:
     def forgetful(weights, cutoff):
         return np.zeros(weights.size - 1)
 
-    with pytest.raises(ValueError, match="increment"):
+    with pytest.raises(InvalidArgument, match="increment"):
         dpsu.release(DATA, **PRIVACY, algorithm=dpsu.Policy(update=forgetful, norm=1))
+
+
+def test_an_error_of_a_policy_quotes_no_weight() -> None:
+    def talkative(weights, cutoff):
+        if weights[0] > 2.2:
+            raise ValueError("too much", weights[0])
+        return np.full(weights.size, 1 / weights.size)
+
+    algorithm = dpsu.Policy(update=talkative, norm=1, name="talkative")
+    with pytest.raises(SourceError, match="talkative") as caught:
+        dpsu.release({n: ["a", "b", "c"] for n in range(9)}, **PRIVACY, algorithm=algorithm)
+    assert "2.3" not in told(caught.value)
+    assert "too much" not in told(caught.value)
 
 
 def test_wrong_claims_are_refused() -> None:

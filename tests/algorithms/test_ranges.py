@@ -206,3 +206,9 @@ def test_the_lone_user_of_the_script_sees_a_threshold_that_is_too_low():
     assert 0.99e-5 < worst <= 1e-5
     lower = replace(mechanism.selection, threshold=0.99 * mechanism.selection.threshold)
     assert max(chance_alone(replace(mechanism, selection=lower), size) for size in set_sizes(100)) > 1.1e-5
+
+
+def test_a_lone_user_of_auto_with_more_items_than_are_counted_for_popularity():
+    """Longer sets are sampled before popular items are counted, in the script as in the program."""
+    mechanism = dpsu.Auto().calibrate(Request(1.0, 1e-5, 10**6))
+    assert chance_alone(mechanism, 10**6) <= 1e-5 * (1 + 1e-9)

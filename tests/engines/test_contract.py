@@ -182,6 +182,23 @@ def test_an_order_of_users_and_items_leaves_the_same_weights(
     assert max(row["total"] for row in tables[0].values()) == parts * 3 * ONE
 
 
+@pytest.mark.parametrize("users", [0, 300])
+def test_sizes_of_what_is_left_and_the_number_of_what_is_not(bench: Bench, users: int) -> None:
+    """Without any rows there is noise all the same: an error would say that there are none."""
+    frame = corpus().filter(pl.col("user") < users).unique()
+    many = frame.group_by("item").len().filter(pl.col("len") >= 50)
+    left = frame.join(many, on="item", how="anti").group_by("user").len()["len"].to_numpy()
+    expected = [((least <= left) & (left < end)).sum() for least, end in ((1, 3), (3, 6), (6, 10**6))]
+    engine, sets = bench.engine, bench.read(frame)
+    rows = engine.bound(sets, 10**6, STREAM)
+    items = engine.weigh(rows, engine.items(sets), Rule(count_holders, unit=1.0))
+    items = engine.update(items, lambda columns: {"open": columns["total"] < 50})
+    closed = engine.collect(items, lambda columns: np.array([np.count_nonzero(~columns["open"])]))
+    found = engine.tally(engine.restrict(sets, items), (1, 3, 6), lambda sizes: sizes + 7)
+    assert closed.sum() == many.height
+    assert (np.asarray(found) == np.array(expected) + 7).all()
+
+
 def test_names_are_those_of_the_released_items_in_their_type(bench: Bench) -> None:
     frame = corpus().select(
         user=pl.col("user").cast(pl.String), item=pl.col("item").str.slice(5).cast(pl.Int32)

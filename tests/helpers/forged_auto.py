@@ -1,7 +1,7 @@
 """Forgeries of `auto`: the private steps, the sum over both branches, the rule, and the hint."""
 
 from forging import Forgery, P, on, p, to
-from honest import Fields, at, plus, times, without
+from honest import Fields, at, honest, plus, times, without
 
 AUTO, HINT = "auto", "auto, hint"
 WITH_COUNTS = "auto with counts, many items"
@@ -38,6 +38,11 @@ def _steps_hidden(fields: Fields) -> None:
     fields[P]["asked"]["typical_items"] = 3.0
 
 
+def _listed_branch(fields: Fields) -> None:
+    """Candidates of a branch, a list of which nothing is said or guaranteed."""
+    fields[P]["chosen"] |= {name: honest("candidates")[name] for name in (P, "proof")}
+
+
 FORGED_AUTO: list[Forgery] = [
     *on(
         AUTO,
@@ -69,6 +74,7 @@ FORGED_AUTO: list[Forgery] = [
         branch_that_the_rule_does_not_choose=chosen("algorithm", to="policy-laplace"),
         branch_that_no_rule_knows=chosen("algorithm", to="weighted-laplace"),
         branch_left_out=without(P, "chosen"),
+        branch_in_a_public_order=chosen("parameters", "item_order", to="public"),
         other_number_of_parts=p("parts", 8),
         another_rule=p("rule", "auto/0"),
         max_items_that_nobody_asked_for=at(P, "asked", "max_items", to=10),
@@ -89,6 +95,7 @@ FORGED_AUTO: list[Forgery] = [
         HINT,
         hint_that_chooses_another_branch=at(P, "asked", "typical_items", to=100.0),
         hint_left_out=at(P, "asked", "typical_items", to=None),
+        branch_of_a_hint_in_a_public_order=chosen("parameters", "item_order", to="public"),
         hint_below_one=at(P, "asked", "typical_items", to=0.5),
         claim_about_the_hint_left_out=to("rests_on", lambda claims: claims[:-1]),
         smaller_epsilon_of_a_hint=to("epsilon", times(0.5)),
@@ -97,6 +104,7 @@ FORGED_AUTO: list[Forgery] = [
         "auto, hint of many",
         smaller_budget_of_a_hint=at("budget", "mu", to=times(0.99)),
         no_budget_of_a_hint=to("budget", None),
+        branch_with_candidates_that_nobody_named=_listed_branch,
     ),
     *on(
         WITH_COUNTS,

@@ -3,7 +3,11 @@
 import math
 
 from forging import CHEAP, PART, SELECTION, Forgery, P, on, p, to, trial, tuning
-from honest import Change, Fields, all_of, at, honest, plus, times, without
+from honest import Change, Fields, all_of, at, honest, plus, single, times, without
+
+import dpsu
+from dpsu.algorithms.candidate_list import read_candidates
+from dpsu.algorithms.candidates import WithCandidates
 
 
 def _without_counts_in_budget(fields: Fields) -> None:
@@ -44,6 +48,16 @@ def _unsaid_policy(fields: Fields) -> None:
     """A trial with a policy of the caller's, about which nothing is claimed."""
     own, told = honest("tuned, own policies")[P]["tuning"], fields[P]["tuning"]
     told["trials"][1], told["settings"][1] = own["trials"][1], own["settings"][1]
+
+
+def _listed_trial(fields: Fields) -> None:
+    """A trial with candidates, a list of which nothing is said or guaranteed."""
+    told = fields[P]["tuning"]
+    before = told["trials"][2]
+    items = WithCandidates(dpsu.FocusedGaussian(), read_candidates(["a", "b"]), 0.01)
+    made = single(items, before["epsilon"], before["delta"], 3).to_dict()
+    told["trials"][2] = {name: made[name] for name in before}
+    told["settings"][2] = {"algorithm": "focused-gaussian", "max_items": 3}
 
 
 def _two_policies_of_one_name(fields: Fields) -> None:
@@ -105,6 +119,7 @@ TUNED = [
         ),
         laplace_trial_of_a_smaller_delta=tuning("trials", 1, "delta", to=times(0.1)),
         trial_with_a_policy_nobody_claimed=_unsaid_policy,
+        trial_with_candidates_that_nobody_named=_listed_trial,
     ),
     *on(
         "tuned, own policies",
@@ -150,12 +165,19 @@ TUNED = [
 ]
 
 
-def _in_order(fields: Fields) -> None:
-    """An algorithm that 0.1 did not have, with a public order of which schema 1 cannot speak."""
-    new = honest("ordered-laplace, public order")
-    fields |= {
-        name: new[name] for name in ("algorithm", "epsilon", "delta", "max_items", P, "budget", "proof")
-    }
+def _new(name: str) -> Change:
+    """A release that 0.1 could not make, in the form and the words of 0.1, which has no claims about it."""
+
+    def change(fields: Fields) -> None:
+        new = honest(name)
+        fields |= {
+            each: new[each]
+            for each in ("algorithm", "calibration", "epsilon", "delta", "max_items", P, "budget", "proof")
+        }
+        if new["kind"] == "levels":
+            fields["algorithm"] += f" in {len(new[P]['levels'])} levels of n-grams"
+
+    return change
 
 
 def _of_0_1(base: str, **ideas: Change) -> list[Forgery]:
@@ -168,7 +190,13 @@ OLD = [
         old_statement_with_a_title=to("title", "words"),
         old_statement_of_a_new_version=to("version", "0.2.0"),
         old_statement_by_an_own_policy=to("algorithm", "own-policy"),
-        old_statement_in_order=_in_order,
+        old_statement_in_order=_new("ordered-laplace, public order"),
+        old_statement_of_auto=_new("auto"),
+        old_statement_with_a_hint=_new("auto, hint"),
+        old_statement_with_candidates=_new("candidates"),
+        old_statement_of_candidates_only=_new("candidates only"),
+        old_statement_with_sums=_new("sums and others"),
+        old_statement_of_levels_with_a_false_share=_new("levels with false_share"),
         old_statement_with_a_claim_of_its_own=to("rests_on", ["the caller is honest"]),
         old_statement_called_tuned=to("algorithm", "weighted-gaussian, tuned"),
         old_statement_as_schema_2=to("schema", "dpsu-statement/2"),

@@ -233,6 +233,7 @@ COUNTS = [
         sums_with_negative_noise=at(P, "counts", "sums", 0, "sigma", to=times(-1)),
         sums_of_one_column_twice=at(P, "counts", "sums", 1, "column", to="amount"),
         sums_left_out=without(P, "counts", "sums"),
+        claim_about_the_bounds_left_out=at("rests_on", to=lambda claims: claims[:-1]),
         one_sum_left_out=at(P, "counts", "sums", to=lambda sums: sums[:1]),
         no_sums=at(P, "counts", "sums", to=[]),
         sums_with_an_unknown_key=at(P, "counts", "sums", 0, to=lambda told: {**told, "exact": True}),
@@ -250,6 +251,13 @@ COUNTS = [
         "sums beside laplace",
         sums_beside_laplace_with_less_noise=at(P, "counts", "sums", 0, "sigma", to=times(0.9)),
         sums_beside_laplace_of_larger_values=at(P, "counts", "sums", 0, "high", to=51),
+    ),
+    *on(
+        "counts beside focused",
+        claim_about_bounds_without_sums=at(
+            "rests_on",
+            to=lambda claims: [*claims, "the bounds of the sums were not computed from this data"],
+        ),
     ),
     *on("counts beside single", coin_that_forgot_its_counts=without(P, "counts")),
 ]

@@ -45,6 +45,7 @@ FORGERIES: dict[str, Any] = {
     "period 0": at(P, "period", to=0),
     "a period that is true": at(P, "period", to=True),
     "more rounds": at(P, "rounds", to=12),
+    "rounds without end": at(P, "rounds", to=10**12),
     "no series": without(P, "series"),
     "a strange series": at(P, "series", to="x"),
     "a smaller budget": at("budget", "mu", to=times(0.9)),
@@ -92,6 +93,7 @@ def test_a_forged_statement_is_rejected(idea: str, honest: str) -> None:
         "one user in period a\nb, added or removed",
         "one user in period a , added or removed",
         "one user in period 1",
+        "one user in period 1 , added or removed",
     ],
 )
 def test_strange_periods_are_rejected(unit: str) -> None:

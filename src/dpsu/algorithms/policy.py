@@ -24,6 +24,7 @@ from dpsu.kernels.loops import Loop
 from dpsu.kernels.units import ONE
 from dpsu.privacy.budget import Budget
 from dpsu.randomness.stream import Stream
+from dpsu.sources.discreet import discreet
 
 MAX_USERS = 2**32
 """The public bound on users for which the rounding of float policies is paid for."""
@@ -58,7 +59,10 @@ class PolicyMechanism(Mechanism):
         """Bound, walk, decide."""
         engine.require_users(sets, MAX_USERS)
         rows = engine.bound(sets, self.request.max_items, stream)
-        items = engine.walk(rows, engine.items(sets), self.walk, stream)
+        walk = engine.walk
+        if self.own is not None:  # an error of the caller's function may quote weights
+            walk = discreet(walk, f"the policy {self.own.name!r}, which `dpsu check-policy` examines, failed")
+        items = walk(rows, engine.items(sets), self.walk, stream)
         return engine.update(items, self.selection.step(stream, self.walk.unit))
 
     def chance(self, holders: NDArray[np.int64], set_size: int) -> Floats:
@@ -167,10 +171,10 @@ def _walk_with(rule: Callable[..., Any], norm: int) -> Callable[..., Any]:
                 continue
             increments = update(weights[own], cutoff)
             if increments.size != own.size:
-                raise ValueError("the policy must return an increment for every weight")
+                raise InvalidArgument("the policy must return an increment for every weight")
             spent = np.abs(increments).sum() if norm == 1 else math.sqrt((increments * increments).sum())
             if not (spent <= budget * most) or increments.min() < least:
-                raise ValueError("the policy spends more than one budget or lowers a weight")
+                raise InvalidArgument("the policy spends more than one budget or lowers a weight")
             for k in range(own.size):
                 weights[own[k]] = min(weights[own[k]] + increments[k], cutoff)
 

@@ -169,12 +169,14 @@ def claims(
     policies: Mapping[str, Any] | None = None,
     typical_items: float | None = None,
     period: str | None = None,
+    *,
+    bounded: bool = False,
 ) -> tuple[str, ...]:
     """What the caller must guarantee: the promise holds only if all of it is true.
 
     `policies` are the custom policies by name, each with its `norm` and `symmetric`; `typical_items` is the hint of `auto`;
-    `period` is the one that the promise is about. Without a user's data in a period, data of other periods in the same file
-    would remain: the user would be changed, not removed.
+    `period` is the one that the promise is about; `bounded` says that sums have bounds of the caller's. Without a user's
+    data in a period, data of other periods in the same file would remain: the user would be changed, not removed.
     """
     stated = [_user_claim(data)]
     if period is not None:
@@ -196,6 +198,8 @@ def claims(
     ]
     if typical_items is not None:
         stated.append(f"typical_items {typical_items!r} was not computed from this data")
+    if bounded:
+        stated.append("the bounds of the sums were not computed from this data")
     return tuple(stated)
 
 

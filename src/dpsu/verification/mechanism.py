@@ -156,6 +156,8 @@ def _small(fields: Fields, where: str) -> Stated:
     stated = stated_in(only(fields, SMALL, where))
     if fields["kind"] != "single":
         raise ValueError(f"{where} is of the kind {fields['kind']!r}, not a single mechanism")
+    if CANDIDATES in stated.parameters or stated.parameters.get("item_order", "keyed") != "keyed":
+        raise ValueError(f"{where} has a list of the caller's, and only a whole statement names lists")
     return stated
 
 

@@ -7,9 +7,11 @@ caller's is called by its own name, and `rests_on` has nothing but claims about 
 from collections.abc import Mapping
 from typing import Any
 
+from dpsu.verification.candidates import CANDIDATES
 from dpsu.verification.checks import Check, Fields, listed, only
+from dpsu.verification.levels import FALSE_SHARE
 from dpsu.verification.levels import PROOF as LEVELS
-from dpsu.verification.mechanism import FAMILIES
+from dpsu.verification.mechanism import FAMILIES, OF_COUNTS, TAKEN
 from dpsu.verification.policies import ORDERED, OWN
 from dpsu.verification.schemas import Schema
 from dpsu.verification.tuned import MOST_SETTINGS, OF_EITHER, OF_WAY
@@ -34,6 +36,8 @@ def form(fields: Fields) -> list[Check]:
 def read(fields: Fields) -> tuple[Fields, list[str]]:
     """The promise in the terms of schema 2, and the claims that it rests on."""
     parameters = only_object(fields["parameters"])
+    if "counts" in parameters:
+        only(parameters["counts"], OF_COUNTS, "counts", optional=TAKEN)
     if "tuning" in parameters:
         return _tuned(fields)
     if "levels" in parameters:
@@ -65,8 +69,10 @@ def _single(fields: Fields) -> dict[str, Any]:
         norm = 2 if only_object(fields["parameters"]).get("noise") == "gaussian" else 1
         own = {"policy": fields["algorithm"], "norm": norm}
         promise |= {"algorithm": OWN, "parameters": {**fields["parameters"], **own}}
-    elif fields["algorithm"] in (OWN, ORDERED):
+    elif fields["algorithm"] in (OWN, ORDERED, "auto"):
         raise ValueError(f"schema 1 has no algorithm {fields['algorithm']!r}")
+    if CANDIDATES in only_object(fields["parameters"]):
+        raise ValueError("schema 1 has no candidates")
     return {**promise, "proof": fields.get("proof", _proof(promise["algorithm"])), "ngrams": None}
 
 
@@ -89,6 +95,8 @@ def _claims(*promises: Fields) -> list[str]:
 
 def _in_levels(fields: Fields) -> dict[str, Any]:
     levels = listed(fields["parameters"]["levels"], "levels", 16)
+    if FALSE_SHARE in fields["parameters"]:
+        raise ValueError("schema 1 has no false_share")
     method, _, rest = str(fields["algorithm"]).partition(" in ")
     if rest != f"{len(levels)} levels of n-grams":
         raise ValueError(f"{fields['algorithm']!r} does not have {len(levels)} levels")

@@ -45,7 +45,7 @@ MOST_LISTED = 2**63
 UNIT = "one user, added or removed"
 UNIT_OF_SERIES = "one user, added or removed, in all periods together"
 UNIT_OF_PERIOD = re.compile(
-    r"one user in period ([0-9A-Za-z](?:[0-9A-Za-z ._:/+-]{0,62}[0-9A-Za-z._:/+-])?), added or removed"
+    r"one user in period ([0-9A-Za-z][0-9A-Za-z ._:/+-]{0,63}(?<! )), added or removed"
 )
 
 NOT_COVERED = (
@@ -94,13 +94,21 @@ def read(fields: Fields) -> tuple[Fields, list[str]]:
     promise = {name: fields[name] for name in PROMISE} | {"ngrams": sizes}
     hint = _hint(promise) if promise["algorithm"] == "auto" else []
     period = period_of(fields["unit"])
-    return promise, [*claims(fields["data"], fields["lists"], own_policies(promise), period), *hint]
+    stated = claims(fields["data"], fields["lists"], own_policies(promise), period)
+    return promise, [*stated, *hint, *_bounds(promise)]
 
 
 def _hint(promise: Fields) -> list[str]:
     """The claim about the hint of `auto`, if it has one."""
     hint = promise["parameters"]["asked"]["typical_items"]
     return [] if hint is None else [f"typical_items {hint!r} was not computed from this data"]
+
+
+def _bounds(promise: Fields) -> list[str]:
+    """The claim about the bounds of sums, if there are any."""
+    told = promise if promise["kind"] != "tuned" else promise["parameters"]["tuning"]["release"]
+    bounded = "sums" in told["parameters"].get("counts", ())
+    return ["the bounds of the sums were not computed from this data"] if bounded else []
 
 
 def own_policies(promise: Fields) -> list[tuple[str, int, bool]]:

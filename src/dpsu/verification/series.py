@@ -85,7 +85,7 @@ def _last(parameters: Fields) -> Check:
 
 def _shares(parameters: Fields) -> Check:
     """The rounds of a period divide its share, growing by `growth`."""
-    growth, rounds = positive(parameters["growth"]), parameters["rounds"]
+    growth, rounds = positive(parameters["growth"]), whole(parameters["rounds"], MOST_ROUNDS)
     steps = [growth**k for k in range(rounds)]
     expected = [
         positive(share) * step / sum_of(steps)

@@ -124,7 +124,6 @@ def _is_of(stated: Fields, setting: Any) -> bool:
     equal = [name for name in options if name in setting and name not in NOT_EQUAL]
     return (
         plain
-        and parameters.get("item_order", "keyed") == "keyed"
         and setting["algorithm"] == (parameters["policy"] if own else stated["algorithm"])
         and all(stated[name] == setting.get(name, default) for name, default in DEFAULTS.items())
         and all(parameters[name] == setting[name] for name in equal)

@@ -200,7 +200,8 @@ class SparkEngine:
         told = self._map(self._added_up(items), workers.find, step=step)
         with translated():
             letters = read_letters(told.toArrow().to_batches())
-            return np.concatenate([letter.content for letter in letters])
+            # A source without rows has no shards.
+            return np.concatenate([letter.content for letter in letters] or [np.zeros(0)])
 
     def own(self, digests: Digests) -> NoReturn:
         """Not supported on Spark."""
@@ -251,8 +252,9 @@ class SparkEngine:
         told = self._map(_states(sets.parts), workers.tally_part, bins=bins)
         add = on_group(workers.add_tallies, noise=noise)
         with translated():
-            (row,) = told.groupBy("place").applyInArrow(add, "users array<long>").collect()
-        return np.array(row["users"], np.int64)
+            rows = told.groupBy("place").applyInArrow(add, "users array<long>").collect()
+        # A source without rows has no parts, and its histogram has the same noise as any other.
+        return np.array(rows[0]["users"] if rows else noise(np.zeros(len(bins), np.int64)), np.int64)
 
     def bound(
         self,
