@@ -82,7 +82,12 @@ WORK: dict[str, dict[str, Any]] = {
     "candidates": {"candidates": LISTED},
     "candidates with weights": {"candidates": WEIGHTED, "counts": True},
     "candidates alone": {"candidates": LISTED, "discover": False},
-    "candidates and lists": {"candidates": LISTED[2:], "public": ["word0", "nothing"], "exclude": ["word1"]},
+    "candidates, lists and counts": {
+        "candidates": LISTED[2:],
+        "counts": True,
+        "public": ["word0", "nothing"],
+        "exclude": ["word1"],
+    },
 }
 
 

@@ -16,6 +16,7 @@ from dpsu.engines.contract import SHOWN, Columns, Engine, Rule
 from dpsu.outcome.columns import HALF, HOLDERS, half_width_of, mean_of, measured_columns, sum_of
 from dpsu.randomness.noise import gaussian_cells
 from dpsu.randomness.stream import Purpose, Stream
+from dpsu.sets.user_sets import Digests, among
 
 ITEMS, USERS, SUMS, OTHERS = 0, 1, 16, 64
 """Rounds of the noise: on the holders of items, on the users, on the sums of the first column, on the first of others."""
@@ -50,33 +51,34 @@ def measured(
     items: Any,
     absent: pl.DataFrame,
     digests: NDArray[np.uint64],
-    excluded: NDArray[np.bool_],
+    excluded: Digests,
     counting: Counting,
     stream: Stream,
 ) -> Measured:
     """The released items of the table and the `absent` ones, which nobody holds, with all that is asked of them.
 
-    The column `found` of the table has the items that the mechanism selected and that are on no list.
+    The table has been marked by `mark_found`. `digests` are those of absent items, `excluded` those of excluded ones.
     """
     cut, sigma = counting.cut, counting.sigma
-    shown = noisy_holders(engine, sets, items, cut=cut, sigma=sigma, stream=stream)
+    items = engine.attach(items, partial(_mark_other, excluded=excluded))
+    items = noisy_holders(engine, sets, items, cut=cut, sigma=sigma, stream=stream)
     absent = absent.with_columns(pl.Series(HOLDERS, noisy_absent(digests, sigma=sigma, stream=stream)))
-    released = np.asarray(items["released"], np.bool_)
-    items = engine.attach(items, {"other": ~released & ~excluded})
     others: dict[str, float] = {}
     for place, (name, scale) in enumerate(counting.sums.items()):
         bounds, cell = counting.terms.sums[name], cell_of(scale)
-        totals, rest = engine.sum_values(sets, items, name, bounds.in_units, counting.sums_cut)
+        items, rest = engine.sum_values(sets, items, name, bounds.in_units, counting.sums_cut)
         draw = _noise(stream, SUMS + place, bounds.unit, scale, cell)
-        columns = {"released": released, "total": totals, "digest": items["digest"]}
-        shown = engine.attach(shown, {SHOWN + sum_of(name): cell * drawn(draw, columns, released)})
+        items = engine.update(
+            items, partial(_add_noise_to_sum, column=SHOWN + sum_of(name), draw=draw, cell=cell)
+        )
         nothing = np.zeros(len(digests), np.int64)
         absent = absent.with_columns(pl.Series(sum_of(name), cell * draw(nothing, digests)))
         if name in counting.others:
             others[name] = _noisy_other(rest, bounds.unit, counting.others[name], 1 + place, stream)
-    shown = engine.attach(shown, {SHOWN + FOUND: items["found"]})
     keys = [name for name in absent.columns if name not in measured_columns(counting.sums)]
-    names = pl.concat([engine.names(sets, shown), absent.with_columns(pl.lit(False).alias(FOUND))]).sort(keys)
+    held = engine.frame(sets, items)
+    absent = absent.with_columns(pl.lit(False).alias(FOUND)).select(held.columns)
+    names = pl.concat([held, absent]).sort(keys)
     if counting.others:
         users = engine.users_with_other(sets, items)
         others[""] = _noisy_other(users, 1.0, counting.others[""], 0, stream)
@@ -84,6 +86,12 @@ def measured(
     made = names if counting.terms.raw else _sensible(names, counting)
     notes = (*counting.terms.notes, *_notes(names, counting))
     return Measured(_completed(made, counting), _others(others, counting), notes)
+
+
+def mark_found(columns: Columns) -> Columns:
+    """Mark the items that the mechanism selected and that are on no list."""
+    released = columns["released"]
+    return {SHOWN + FOUND: released & ~columns["listed"] if "listed" in columns else released}
 
 
 def noisy_holders(engine: Engine, sets: Any, items: Any, *, cut: int, sigma: float, stream: Stream) -> Any:
@@ -127,6 +135,14 @@ def _open_released(columns: Columns) -> Columns:
 def _add_noise(columns: Columns, sigma: float, stream: Stream) -> Columns:
     draw = _noise(stream, ITEMS, 2.0**-30, sigma, 1.0)
     return {SHOWN + HOLDERS: drawn(draw, columns, columns["released"])}
+
+
+def _mark_other(columns: Columns, excluded: Digests) -> Columns:
+    return {"other": ~columns["released"] & ~among(columns["digest"], excluded)}
+
+
+def _add_noise_to_sum(columns: Columns, column: str, draw: Any, cell: float) -> Columns:
+    return {column: cell * drawn(draw, columns, columns["released"])}
 
 
 def _noisy_other(total: int, unit: float, sigma: float, place: int, stream: Stream) -> float:

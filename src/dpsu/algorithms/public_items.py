@@ -7,7 +7,7 @@ tokenizer first. Lists may be sensitive themselves: errors name the place of an 
 
 import hashlib
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,8 @@ import polars as pl
 
 from dpsu.algorithms.holders import Counting
 from dpsu.algorithms.lists import canonical, digests_of, frame_of, sorted_rows, typed
-from dpsu.algorithms.measures import Measured, measured
-from dpsu.engines.contract import Engine
+from dpsu.algorithms.measures import Measured, mark_found, measured
+from dpsu.engines.contract import Columns, Engine
 from dpsu.errors import InvalidArgument
 from dpsu.randomness.stream import Stream
 from dpsu.sets.user_sets import Digests, among
@@ -128,7 +128,7 @@ class Listed:
         if self.public is None:
             return items
         public, _ = self._digests(engine, sets, stream)
-        return engine.attach(items, {"released": items["released"] | among(items["digest"], public)})
+        return engine.attach(items, partial(_release_too, digests=public))
 
     def names(
         self, engine: Engine, sets: Any, items: Any, counting: Counting | None, stream: Stream
@@ -139,18 +139,22 @@ class Listed:
         types = engine.item_types(sets)
         public = typed(self.public, types, "public_items")
         digests = digests_of(public, stream)
+        if counting:
+            items = engine.update(items, mark_found)
         shown = self.with_public(engine, sets, items, stream)
-        unheld = engine.own(digests) & ~among(digests, items["digest"])
+        unheld = engine.missing(shown, digests)
         absent = public.filter(unheld)
-        if "listed" in items:
+        if getattr(sets, "listed", None) is not None:
             absent = absent.with_columns(listed=pl.lit(False))
         if counting:
             _, excluded = self._digests(engine, sets, stream)
-            left_out = among(items["digest"], excluded)
-            found = items["released"] & ~items["listed"] if "listed" in items else items["released"]
-            shown = engine.attach(shown, {"found": found})
-            return measured(engine, sets, shown, absent, digests[unheld], left_out, counting, stream)
-        return Measured(pl.concat([engine.names(sets, shown), absent]).sort(types.names()))
+            return measured(engine, sets, shown, absent, digests[unheld], excluded, counting, stream)
+        return Measured(pl.concat([engine.frame(sets, shown), absent]).sort(types.names()))
+
+
+def _release_too(columns: Columns, digests: Digests) -> Columns:
+    """The items with these digests as released."""
+    return {"released": columns["released"] | among(columns["digest"], digests)}
 
 
 @discreet

@@ -117,11 +117,11 @@ class Engine(Protocol):
         Items that nobody holds are left out if the test of their digests says that they cannot come out.
         """
 
-    def own(self, digests: "Digests") -> NDArray[np.bool_]:
-        """Which of these items are in this process's part of the table, if anybody holds them."""
+    def missing(self, items: Any, digests: "Digests") -> NDArray[np.bool_]:
+        """Which of these items nobody holds; if several processes run the job, only one of them says so of each."""
 
-    def attach(self, items: Any, columns: Columns) -> Any:
-        """The items with further columns, which were computed from those of this process's part of the table."""
+    def attach(self, items: Any, step: Step) -> Any:
+        """As `update`, but the step is called for many items at once: for steps that look items up in a list."""
 
     def users(self, sets: Any) -> int:
         """The number of users; private."""
@@ -153,18 +153,21 @@ class Engine(Protocol):
 
     def sum_values(
         self, sets: Any, items: Any, name: str, limits: tuple[int, int], cut: int
-    ) -> tuple[NDArray[np.int64], int]:
-        """The sums of a column of values, in units: of each item whose column `released` is true, in this process's part
-        of the table, and over all items whose column `other` is true. `sets` are those that were read."""
+    ) -> tuple[Any, int]:
+        """The items with the column `total`: the sum of a column of values, in units, of each item whose column `released`
+        is true; and the sum over all items whose column `other` is true. `sets` are those that were read."""
 
     def users_with_other(self, sets: Any, items: Any) -> int:
         """The number of users who hold an item whose column `other` is true; private. `sets` are those that were read."""
 
     def update(self, items: Any, step: Step) -> Any:
-        """The items with the columns that `step` changes or adds."""
+        """The items with the columns that `step` changes or adds. The handle `items` must not be used again."""
 
     def collect(self, items: Any, step: Callable[[Columns], NDArray[Any]]) -> NDArray[Any]:
         """The values that `step` finds in all items, in any order. Only for values that the promise covers."""
 
     def names(self, sets: Any, items: Any) -> Any:
         """The items whose column `released` is true, in their original type: a sorted Polars frame, or a Spark frame."""
+
+    def frame(self, sets: Any, items: Any) -> "pl.DataFrame":
+        """The same as a Polars frame in the memory of this process, with the columns that are to be shown."""

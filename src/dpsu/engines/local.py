@@ -109,13 +109,13 @@ class LocalEngine:
         opened = ~among(_parts_of(sets)[0].item_digests, digests)
         return self._on_threads(partial(_with_open, opened=opened), self._rows_of(sets))
 
-    def own(self, digests: Digests) -> NDArray[np.bool_]:
-        """All of them."""
-        return np.ones(len(digests), np.bool_)
+    def missing(self, items: Columns, digests: Digests) -> NDArray[np.bool_]:
+        """Which of these items are not in the table."""
+        return ~among(digests, items["digest"])
 
-    def attach(self, items: Columns, columns: Columns) -> Columns:
-        """The items with further columns."""
-        return {**items, **columns}
+    def attach(self, items: Columns, step: Step) -> Columns:
+        """Apply `step` to all items in one call."""
+        return {**items, **step(items)}
 
     def users(self, sets: Sets) -> int:
         """The number of users."""
@@ -219,13 +219,13 @@ class LocalEngine:
 
     def sum_values(
         self, sets: UserSets, items: Columns, name: str, limits: tuple[int, int], cut: int
-    ) -> tuple[NDArray[np.int64], int]:
-        """The exact sums of released items, and that of the others."""
+    ) -> tuple[Columns, int]:
+        """The items with the exact sums of those released, and the sum of the others."""
         totals = np.zeros(len(items["digest"]), np.int64)
         values = sets.values.get(name, totals[:0])  # no rows, no values
         marked = items["released"], items["other"]
         rest = sum_values(sets.indptr, sets.items, *marked, values, *limits, cut, totals)
-        return totals, int(rest)
+        return {**items, "total": totals}, int(rest)
 
     def users_with_other(self, sets: UserSets, items: Columns) -> int:
         """The exact number of users with another item."""
@@ -264,6 +264,10 @@ class LocalEngine:
         codes = np.flatnonzero(items["released"]).astype(np.uint32)
         beside = {name.removeprefix(SHOWN): column[codes] for name, column in items.items() if is_shown(name)}
         return sets.names.decode(codes, beside)
+
+    def frame(self, sets: UserSets, items: Columns) -> pl.DataFrame:
+        """The same."""
+        return self.names(sets, items)
 
     def _rows_of(self, sets: Sets) -> list[Rows]:
         """The users of each thread, with about the same number of pairs for all threads."""

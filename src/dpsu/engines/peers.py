@@ -54,6 +54,11 @@ class PeerSets:
     order: NDArray[np.int64]
     notes: tuple[str, ...] = ()
 
+    @property
+    def listed(self) -> NDArray[np.bool_] | None:
+        """Which items are candidates, if there is a list."""
+        return self.sets.listed
+
 
 @dataclass(frozen=True, repr=False)
 class Shard(Mapping[str, NDArray[Any]]):
@@ -123,7 +128,7 @@ class PeerEngine:
 
         It announces these items, held by others or not, so every listed item that could come out is announced by a peer.
         """
-        fresh = self.own(digests)
+        fresh = self._own(digests)
         fresh[fresh] = self._local.tested(may_pass, digests[fresh])
         found = admit(sets.sets, items, digests, fresh, weights)
         assert found.listed is not None
@@ -139,15 +144,13 @@ class PeerEngine:
         numbers = np.append(sets.order, np.arange(len(sets.order), len(order)))
         return replace(sets, sets=arranged, names=found.names, order=numbers[order])
 
-    def own(self, digests: Digests) -> NDArray[np.bool_]:
-        """The digests of this peer's shard."""
-        order = digest_order(digests)
-        first, last = shard_bounds(digests[order], self._exchange.size)[self._exchange.rank :][:2]
-        return np.isin(np.arange(len(digests)), order[first:last])
+    def missing(self, items: Shard, digests: Digests) -> NDArray[np.bool_]:
+        """The digests that belong to this peer's shard and are not in it."""
+        return self._own(digests) & self._local.missing(items.columns, digests)
 
-    def attach(self, items: Shard, columns: Columns) -> Shard:
-        """The shard with further columns."""
-        return replace(items, columns={**items.columns, **columns})
+    def attach(self, items: Shard, step: Step) -> Shard:
+        """Apply `step` to the shard in one call."""
+        return replace(items, columns=self._local.attach(items.columns, step))
 
     def users(self, sets: PeerSets) -> int:
         """The number of users of all peers."""
@@ -251,15 +254,16 @@ class PeerEngine:
 
     def sum_values(
         self, sets: PeerSets, items: Shard, name: str, limits: tuple[int, int], cut: int
-    ) -> tuple[NDArray[np.int64], int]:
-        """The sums of the shard's items over all peers, and that of the others."""
+    ) -> tuple[Shard, int]:
+        """The shard with the sums of its items over all peers, and the sum of the others."""
         seen = self._marked(sets, items, "released", "other")
-        totals, rest = self._local.sum_values(sets.sets, seen, name, limits, cut)
+        found, rest = self._local.sum_values(sets.sets, seen, name, limits, cut)
         total = np.zeros(len(items["digest"]), np.int64)
-        answers = self._exchange.swap(self._for_shards(sets.sets.item_digests, {"total": totals}))
-        for at, answer in zip(items.links, answers, strict=True):
+        sums = self._for_shards(sets.sets.item_digests, {"total": found["total"]})
+        for at, answer in zip(items.links, self._exchange.swap(sums), strict=True):
             total[at] += answer["total"]
-        return total, int(self._gathered(np.array([rest])).sum())
+        summed = replace(items, columns={**items.columns, "total": total})
+        return summed, int(self._gathered(np.array([rest])).sum())
 
     def users_with_other(self, sets: PeerSets, items: Shard) -> int:
         """The number of users of all peers with another item."""
@@ -292,6 +296,16 @@ class PeerEngine:
             for name in shown:
                 beside[name.removeprefix(SHOWN)] = np.concatenate([parcel[name] for parcel in received])
         return sets.names.decode(sets.order[mine].astype(np.uint32), beside)
+
+    def frame(self, sets: PeerSets, items: Shard) -> pl.DataFrame:
+        """The same."""
+        return self.names(sets, items)
+
+    def _own(self, digests: Digests) -> NDArray[np.bool_]:
+        """Which digests belong to the shard of this peer."""
+        order = digest_order(digests)
+        first, last = shard_bounds(digests[order], self._exchange.size)[self._exchange.rank :][:2]
+        return np.isin(np.arange(len(digests)), order[first:last])
 
     def _for_shards(self, digests: Digests, columns: Columns) -> list[Columns]:
         """Columns of items in the order of their digests, divided among the shards."""

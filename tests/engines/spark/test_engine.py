@@ -390,6 +390,11 @@ try:
     )
 except SourceError as error:
     print(error)
+spark.sparkContext.setCheckpointDir(sys.argv[4])
+with seeded(5):
+    dpsu.release(
+        words, user="user", item="item", epsilon=3.0, delta=1e-5, algorithm="weighted-gaussian", spark_mode="exchange"
+    ).save(sys.argv[5])
 spark.stop()
 """
 
@@ -407,7 +412,10 @@ def losses(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
             sys.executable,
             "-c",
             LOSE_EXECUTORS,
-            *(str(folder / name) for name in ("words.parquet", "killed", "out.parquet")),
+            *(
+                str(folder / name)
+                for name in ("words.parquet", "killed", "out.parquet", "kept", "kept.parquet")
+            ),
         ],
         capture_output=True,
         text=True,
@@ -429,6 +437,10 @@ def test_an_executor_lost_in_round_10_of_a_barrier_stage_changes_nothing(losses:
 def test_a_lost_executor_without_a_checkpoint_directory_stops_the_release(losses: tuple[Path, str]) -> None:
     """Its items are gone, and no others take their place."""
     assert "setCheckpointDir" in losses[1]
+
+
+def test_with_a_checkpoint_directory_a_lost_executor_changes_nothing(losses: tuple[Path, str]) -> None:
+    assert pl.read_parquet(losses[0] / "kept.parquet")["item"].to_list() == weighted_here()
 
 
 LOOK_INTO_THE_CHECKPOINTS = """

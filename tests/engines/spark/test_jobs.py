@@ -1,8 +1,10 @@
-"""Releases within one Spark task: every feature of the local engine, and nothing but the release on the driver."""
+"""Jobs on Spark: every feature of the local engine, and nothing but the release on the driver."""
 
 import logging
 import os
 import signal
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -108,17 +110,55 @@ def test_every_feature_gives_what_this_machine_does(feature: str) -> None:
     }
 
 
-@pytest.mark.parametrize("feature", ["sums", "public items", "exclude", "candidates"])
-def test_a_barrier_stage_has_measures_and_lists(feature: str) -> None:
+IN_EXCHANGE = {
+    "sums": {"algorithm": dpsu.FocusedGaussian(rounds=2)},
+    "public items": {},
+    "exclude": {"algorithm": dpsu.FocusedGaussian(rounds=2)},
+}
+"""A round is a Spark job there; one feature is tested with `auto`."""
+
+
+@pytest.mark.parametrize(
+    ("feature", "mode"),
+    [
+        *((feature, "barrier") for feature in ("sums", "public items", "exclude", "candidates")),
+        *((feature, "exchange") for feature in IN_EXCHANGE),
+    ],
+)
+def test_larger_data_has_measures_and_lists(feature: str, mode: str) -> None:
     data, release = FEATURES[feature]
+    how = IN_EXCHANGE[feature] if mode == "exchange" else {}
     with seeded(5):
-        local = release(data(), spark_mode=None)
+        local = release(data(), spark_mode=None, **how)
     with seeded(5):
-        spark = release(on_spark(data()), spark_mode="barrier")
+        spark = release(on_spark(data()), spark_mode=mode, **how)
     assert len(local) > 10
     assert spark.head(5).equals(local.head(5))
     assert spark.to_polars().equals(local.to_polars())
-    assert spark.others == local.others
+    assert (spark.users, spark.others) == (local.users, local.others)
+    assert spark.to_spark().count() == len(local)
+
+
+def test_users_without_items_leave_parts_without_items() -> None:
+    """Almost all texts have no words, and two items come from one part."""
+    frame = pl.DataFrame({"user": range(40), "text": ["!"] * 39 + ["hello world"]})
+    how: dict[str, Any] = {"algorithm": dpsu.FocusedGaussian(rounds=1), "spark_mode": "exchange"}
+    with pytest.warns(dpsu.EmptyRelease):
+        release = dpsu.release(on_spark(frame), user="user", text="text", **PRIVACY, **how)
+    assert release.items == []
+
+
+def test_progress_tells_rounds_and_any_number_of_partitions_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some platforms set the number of partitions to "auto"."""
+    frame, stages = baskets().select("user", "item"), []
+    monkeypatch.setattr("dpsu.engines.spark.engine.setting", lambda *_: "auto")
+    how: dict[str, Any] = {"algorithm": dpsu.FocusedGaussian(rounds=2)}
+    with seeded(5):
+        local = released(frame, **how)
+    with seeded(5):
+        spark = released(on_spark(frame), **how, spark_mode="exchange", progress=stages.append)
+    assert spark.items == local.items
+    assert [stage for stage in stages if stage.startswith("round")] == ["round 1 of 2", "round 2 of 2"]
 
 
 def test_an_error_of_a_peer_is_told_and_quotes_no_data() -> None:
@@ -188,7 +228,7 @@ def test_rows_decide_the_way_and_the_output_does_not_show_it(caplog: pytest.LogC
                     releases.append(released(source, algorithm=dpsu.FocusedGaussian(rounds=2)))
                 assert way in caplog.text
         with pytest.raises(InvalidArgument, match=LIMIT):
-            released(source, counts=True)
+            released(source, candidates=["word1"], false_share=0.01)
     finally:
         session().conf.unset(LIMIT)
     few, *more = releases
@@ -203,12 +243,17 @@ def test_a_way_that_cannot_be_taken_is_refused() -> None:
     source = on_spark(baskets().select("user", "item"))
     with pytest.raises(InvalidArgument, match="spark_mode"):
         released(source, spark_mode="driver")
-    with pytest.raises(InvalidArgument, match="exchange"):
-        released(source, spark_mode="exchange", counts=True)
-    with pytest.raises(InvalidArgument, match="exchange"):
+    with pytest.raises(InvalidArgument, match="task"):
         released(source, spark_mode="exchange", candidates=["word1"], false_share=0.01)
     with pytest.raises(InvalidArgument, match="spark_mode"):
         released(baskets(), spark_mode="task")
+
+
+def test_an_older_spark_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = on_spark(baskets().select("user", "item"))
+    monkeypatch.setattr(type(session()), "version", "3.5.6")
+    with pytest.raises(InvalidArgument, match=r"3\.5\.6"):
+        released(source)
 
 
 def test_nulls_are_refused_before_anything_is_spent(tmp_path: Path) -> None:
@@ -279,6 +324,40 @@ def test_one_release_can_be_found_and_cancelled(caplog: pytest.LogCaptureFixture
         assert tracker.getJobIdsForGroup(groups[-1])
     assert groups[0] != groups[1]
     assert not tracker.getJobIdsForGroup("dpsu")
+
+
+def test_a_cancelled_release_says_so(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    marker, driver = tmp_path / "begun", os.getpid()
+
+    def slow(text: str) -> list[str]:
+        if os.getpid() != driver:
+            marker.touch()
+            time.sleep(0.5)
+        return text.split()
+
+    def cancel() -> None:
+        deadline = time.monotonic() + 300
+        while not marker.exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        session().sparkContext.cancelJobGroup(caplog.text.split()[-1])
+
+    source = on_spark(texts())
+    watcher = threading.Thread(target=cancel)
+    with caplog.at_level(logging.INFO, "dpsu.spark"):
+        watcher.start()
+        with pytest.raises(SourceError, match="cancelled"):
+            dpsu.release(source, user="user", text="text", tokenizer=slow, **PRIVACY)
+        watcher.join()
+
+
+def test_a_release_becomes_a_table(tmp_path: Path) -> None:
+    release = released(on_spark(baskets().select("user", "item")))
+    release.write.option("path", str(tmp_path / "table")).saveAsTable("dpsu_vocabulary")
+    try:
+        assert sorted(row.item for row in session().table("dpsu_vocabulary").collect()) == release.items
+    finally:
+        session().sql("DROP TABLE dpsu_vocabulary")
+    assert f"{len(release):,}" in release.report().html
 
 
 def test_a_ledger_on_a_driver_that_goes_away_is_noted(

@@ -65,17 +65,18 @@ def room_for_peers(session: Any) -> Room:
         return Room(0, "spark.dynamicAllocation.enabled is on, with which Spark has no barrier stages")
     asked = whole_number(session, PEERS, 0)
     context = getattr(session, "sparkContext", None)
-    if context is None and asked:
+    found = None if context is None else _slots(context)
+    if found is None and asked:
         return Room(asked)
-    if context is None:
-        return Room(0, f"a Connect client does not know how many tasks can run at once: set {PEERS}")
-    slots, free = _slots(context)
+    if found is None:
+        return Room(0, f"this session does not tell how many tasks can run at once: set {PEERS}")
+    slots, free = found
     if not slots:
         return Room(0, "no executor is there")
     deadline = time.monotonic() + SETTLING
     while free < slots and time.monotonic() < deadline:
         time.sleep(0.02)
-        slots, free = _slots(context)
+        slots, free = _slots(context) or (slots, free)
     if 2 * free < slots:
         return Room(
             min(slots, asked or slots), f"other jobs take {slots - free} of {slots} slots, more than half"
@@ -83,11 +84,15 @@ def room_for_peers(session: Any) -> Room:
     return Room(min(free, asked or free))
 
 
-def _slots(context: Any) -> tuple[int, int]:
-    """How many tasks can run at once, and how many more than now."""
-    scala = context._jsc.sc()
-    slots = scala.maxNumConcurrentTasks(scala.resourceProfileManager().defaultResourceProfile())
-    return slots, slots - sum(each.numRunningTasks() for each in scala.statusTracker().getExecutorInfos())
+def _slots(context: Any) -> tuple[int, int] | None:
+    """How many tasks can run at once, and how many more than now; None where a platform hides it."""
+    try:
+        scala = context._jsc.sc()
+        slots = scala.maxNumConcurrentTasks(scala.resourceProfileManager().defaultResourceProfile())
+        running = sum(each.numRunningTasks() for each in scala.statusTracker().getExecutorInfos())
+    except Exception:
+        return None
+    return slots, slots - running
 
 
 def run_in_barrier(

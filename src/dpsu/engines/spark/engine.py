@@ -15,13 +15,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dpsu.engines.contract import DigestTest, Rule, Step, Walk
+from dpsu.engines.contract import Columns, DigestTest, Rule, Step, Walk
 from dpsu.engines.spark import parts as workers
 from dpsu.engines.spark.keeping import Scratch, keeper_for
 from dpsu.engines.spark.letters import (
     NAMES,
     SCHEMA,
     SELF,
+    VALUES,
     Places,
     even_places,
     on_group,
@@ -33,6 +34,7 @@ from dpsu.engines.spark.letters import read as read_letters
 from dpsu.engines.spark.session import (
     checkpoint,
     named,
+    require_version,
     session_for,
     set_python,
     setting,
@@ -42,7 +44,7 @@ from dpsu.engines.spark.tables import as_spark_frame, is_spark_frame, load
 from dpsu.errors import InvalidArgument, TooLarge
 from dpsu.outcome.release import Brought
 from dpsu.randomness.stream import Stream
-from dpsu.sets.user_sets import Digests
+from dpsu.sets.user_sets import Digests, among
 from dpsu.sources.columns import key_columns, require_apart, require_columns
 from dpsu.sources.layout import PLAIN
 from dpsu.sources.pairs import read_sets
@@ -55,9 +57,9 @@ if TYPE_CHECKING:
     from dpsu.sources.source import Source
 
 BLOCKS = "place long, first long, rows binary"
+FOUND = "found long"
 
 LABEL = "the Spark frame"
-LOCAL_ONLY = "lists, candidates, counts and sums are not for spark_mode='exchange'."
 ROWS_PER_PART, TEXTS_PER_PART = 1 << 20, 1 << 16
 MOST_SHARDS = 512
 
@@ -105,11 +107,14 @@ class SparkEngine:
             raise InvalidArgument(f"there is no spark_mode {mode!r}; there are {', '.join(MODES)}.")
         self._mode = mode
         self._session = session_for(as_spark_frame(source) if is_spark_frame(source) else source)
+        require_version(self._session)
         self._keeper = keeper_for(self._session)
         partitions = setting(self._session, "spark.sql.shuffle.partitions", "")
         self._partitions = (
             int(partitions) if partitions.isdigit() else MOST_SHARDS
         )  # some platforms say "auto"
+        self.on_round: Callable[[int], None] = lambda number: None
+        self._round = 0
         self._spread_over = 1
         self._shards: Places = []
 
@@ -171,7 +176,7 @@ class SparkEngine:
             read: Callable[..., Any] = partial(read_text, rule=words, user=users, stream=stream)
             names, schema = [words.name], f"{named(words.name)} string"
         else:
-            read = partial(read_sets, user=users, item=items, stream=stream)
+            read = partial(read_sets, user=users, item=items, sums=source.sums, stream=stream)
             names, schema = items, rows.select(*map(named, items)).schema
         build = on_table(workers.build_part, read_frame=read, item=names)
         parts = self._grouped(divided).applyInArrow(build, SCHEMA)
@@ -185,15 +190,16 @@ class SparkEngine:
         """The columns that name an item, and their types."""
         return workers.as_frame(self._session.createDataFrame([], sets.item).toArrow()).schema
 
-    def leave_out(self, sets: Sets, digests: Digests) -> NoReturn:
-        """Not supported on Spark."""
-        raise InvalidArgument(LOCAL_ONLY)
+    def leave_out(self, sets: Sets, digests: Digests) -> Sets:
+        """The parts without the items with these digests; their names stay in the sets that were read."""
+        left = self._map(_states(sets.parts), workers.leave_out, digests=digests)
+        return Sets(self._keeper.keep(self._spread(left, "place")), sets.item)
 
     def admit(
         self, sets: Sets, items: pl.DataFrame, digests: Digests, may_pass: DigestTest, weights: Any = None
     ) -> NoReturn:
         """Not supported on Spark."""
-        raise InvalidArgument(LOCAL_ONLY)
+        raise InvalidArgument("candidates are not for spark_mode='exchange'.")
 
     def collect(self, items: Items, step: Callable[[Any], NDArray[Any]]) -> NDArray[Any]:
         """The values that `step` finds in all shards."""
@@ -203,31 +209,37 @@ class SparkEngine:
             # A source without rows has no shards.
             return np.concatenate([letter.content for letter in letters] or [np.zeros(0)])
 
-    def own(self, digests: Digests) -> NoReturn:
-        """Not supported on Spark."""
-        raise InvalidArgument(LOCAL_ONLY)
+    def missing(self, items: Items, digests: Digests) -> NDArray[np.bool_]:
+        """Which of these items are in no shard."""
+        return ~among(digests, self.collect(items, partial(_those_of, digests=digests)))
 
-    def attach(self, items: Items, columns: Any) -> NoReturn:
-        """Not supported on Spark."""
-        raise InvalidArgument(LOCAL_ONLY)
+    def attach(self, items: Items, step: Step) -> Items:
+        """Apply `step` to every shard."""
+        return self.update(items, step)
 
-    def users(self, sets: Sets) -> NoReturn:
-        """Not supported on Spark."""
-        raise InvalidArgument(LOCAL_ONLY)
+    def users(self, sets: Sets) -> int:
+        """The number of users of all parts."""
+        return _total(_states(sets.parts).mapInArrow(workers.count_users, FOUND))
 
-    def sum_values(self, sets: Sets, items: Items, name: str, limits: tuple[int, int], cut: int) -> NoReturn:
-        """Not supported on Spark."""
-        raise InvalidArgument(LOCAL_ONLY)
+    def users_with_other(self, sets: Sets, items: Items) -> int:
+        """The number of users of all parts with another item."""
+        return _total(self._informed(_states(sets.parts), items, ["other"], workers.count_with_other, FOUND))
 
-    def users_with_other(self, sets: Sets, items: Items) -> NoReturn:
-        """Not supported on Spark."""
-        raise InvalidArgument(LOCAL_ONLY)
+    def sum_values(
+        self, sets: Sets, items: Items, name: str, limits: tuple[int, int], cut: int
+    ) -> tuple[Items, int]:
+        """The shards with the sums of their items over all parts, and the sum of the others."""
+        parts, marks = sets.parts.where(f"sender IN ({SELF}, {VALUES})"), ["released", "other"]
+        how: dict[str, Any] = {"name": name, "limits": limits, "cut": cut}
+        rest = _total(self._informed(parts, items, marks, workers.sum_others, FOUND, **how))
+        sums = self._informed(parts, items, marks, workers.sum_released, SCHEMA, **how, shards=self._shards)
+        return Items(sums.unionByName(self._added_up(items)), np.int64, items.checkpoint), rest
 
     def require_users(self, sets: Sets, most: int) -> None:
         """Raise an error if there are more users than the calibration covers; Spark compares, and the count stays there."""
-        sizes = _states(sets.parts).mapInArrow(workers.count_users, "users long")
+        sizes = _states(sets.parts).mapInArrow(workers.count_users, FOUND)
         with translated():
-            if not sizes.groupBy().sum("users").where(f"`sum(users)` > {most}").isEmpty():
+            if not sizes.groupBy().sum("found").where(f"`sum(found)` > {most}").isEmpty():
                 raise TooLarge(
                     f"there are more than {most} users, which the rounding bound of this algorithm does not cover; "
                     "use another algorithm."
@@ -242,9 +254,7 @@ class SparkEngine:
 
     def restrict(self, sets: Sets, items: Items) -> Sets:
         """The parts restricted to open items, with their table of items."""
-        mail = self._map(self._added_up(items), workers.post, reads=["open"])
-        parts = _states(sets.parts).groupBy("place")
-        left = parts.cogroup(self._grouped(mail)).applyInArrow(on_groups(workers.restrict), SCHEMA)
+        left = self._informed(_states(sets.parts), items, ["open"], workers.restrict, SCHEMA)
         return Sets(self._keeper.keep(self._spread(left, "place")), sets.item, items)
 
     def tally(self, sets: Sets, bins: Sequence[int], noise: Callable[[Any], Any]) -> NDArray[np.int64]:
@@ -274,6 +284,8 @@ class SparkEngine:
 
     def weigh(self, rows: SparkRows, items: Items, rule: Rule) -> Items:
         """Sum what users give: first within every part, then over the parts."""
+        self._round += 1
+        self.on_round(self._round)
         sent: dict[str, Any] = {"rule": rule, "shards": self._shards}
         reads = [*([rule.reads] if rule.reads else []), *(["open"] if rows.cut else [])]
         shards = self._added_up(items)
@@ -309,16 +321,42 @@ class SparkEngine:
 
         With scratch tables, which are dropped at the end, they go to the driver.
         """
-        mail = self._map(self._added_up(items), workers.post, reads=["released"])
-        parts = sets.parts.where(f"sender = {NAMES}").groupBy("place")
-        decode = on_groups(workers.decode)
-        told = parts.cogroup(self._grouped(mail)).applyInArrow(decode, sets.item)
+        told = self._decoded(sets, items, workers.decode, sets.item)
         if isinstance(self._keeper, Scratch):
             with translated():
-                frame = workers.as_frame(told.distinct().toArrow())
+                frame = workers.as_frame(told.toArrow())
             return Brought(frame.sort(frame.columns), self._session, self.parts)
         # As many partitions as a release from one task has: their number says nothing of the rows.
-        return checkpoint(told.distinct().repartition(self.parts, *map(named, told.columns)))
+        return checkpoint(told.repartition(self.parts, *map(named, told.columns)))
+
+    def frame(self, sets: Sets, items: Items) -> pl.DataFrame:
+        """The released items on the driver, with the columns that are to be shown."""
+        told = self._decoded(sets, items, workers.decode_shown, SCHEMA)
+        with translated():
+            letters = read_letters(told.toArrow().to_batches())
+            found: pl.DataFrame = pl.concat([letter.content for letter in letters])
+        return found
+
+    def _decoded(self, sets: Sets, items: Items, decode: Callable[..., Any], schema: Any) -> "DataFrame":
+        mail = self._map(self._added_up(items), workers.post_released)
+        parts = sets.parts.where(f"sender = {NAMES}").groupBy("place")
+        decoded: DataFrame = parts.cogroup(self._grouped(mail)).applyInArrow(on_groups(decode), schema)
+        return decoded
+
+    def _informed(
+        self,
+        parts: "DataFrame",
+        items: Items,
+        reads: list[str],
+        function: Callable[..., Any],
+        schema: Any,
+        **options: Any,
+    ) -> "DataFrame":
+        """What a function makes of every part, after the shards have sent it these columns of its items."""
+        mail = self._grouped(self._map(self._added_up(items), workers.post, reads=reads))
+        grouped = parts.groupBy("place").cogroup(mail)
+        found: DataFrame = grouped.applyInArrow(on_groups(function, **options), schema)
+        return found
 
     def _added_up(self, items: Items, step: Step | None = None) -> "DataFrame":
         """The shards after adding the weights that were sent to them."""
@@ -339,6 +377,18 @@ class SparkEngine:
 
     def _places(self, number: int, sign: int = 1) -> Places:
         return even_places(number, self._spread_over, sign)
+
+
+def _total(table: "DataFrame") -> int:
+    """The sum of the numbers that parts have found."""
+    with translated():
+        return sum(row.found for row in table.collect())
+
+
+def _those_of(columns: Columns, digests: Digests) -> Digests:
+    """The digests of a shard that are among these."""
+    own: Digests = columns["digest"]
+    return own[among(own, digests)]
 
 
 def _states(table: "DataFrame") -> "DataFrame":

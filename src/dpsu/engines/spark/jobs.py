@@ -20,6 +20,7 @@ from dpsu.algorithms.job import Chosen, Job, SingleJob, Tell
 from dpsu.algorithms.public_items import Listed
 from dpsu.engines.local import LocalEngine
 from dpsu.engines.spark.barrier import Room, room_for_peers, run_in_barrier
+from dpsu.engines.spark.keeping import require_keeper
 from dpsu.engines.spark.session import grouped_jobs, setting, translated, whole_number
 from dpsu.engines.spark.whole import PIECES, in_one_task, packed, run_whole
 from dpsu.errors import CuratorNote, InvalidArgument, NullValues
@@ -43,8 +44,8 @@ LIMIT = "spark.dpsu.taskRows"
 TASK_ROWS = 50_000_000
 """Default for LIMIT: the largest number of rows that one task holds."""
 
-DIVIDED = "n-grams in levels and tuning"
-NOT_EXCHANGED = "lists, candidates, counts, sums, n-grams in levels and tuning"
+IN_ONE_TASK = "n-grams in levels and tuning"
+NOT_EXCHANGED = "candidates, n-grams in levels and tuning"
 
 ON_DRIVER = (
     "The ledger is a file on the driver, which goes away with the application: keep it on storage that stays."
@@ -85,25 +86,31 @@ class SparkJob(Job):
             self._job.read(local, _of(source, none), lists, stream)
         with grouped_jobs(spark.session, "dpsu: counting rows", self._group):
             size = _count_rows(rows, [*source.sums])
-        mode, room = self._choose(spark, size, lists, source)
+        mode, room = self._choose(spark, size)
         log.info("this release runs on Spark in the mode %r; its job group or tag is %s", mode, self._group)
-        if mode == "exchange":
-            return self._job.read(spark, source, lists, stream)
+        if mode == "exchange" and size:
+            require_keeper(spark.session)
+            with grouped_jobs(spark.session, "dpsu: dividing users", self._group):
+                return self._job.read(spark, source, lists, stream)
         return Waiting(rows, none, source, size == 0, room.peers if mode == "barrier" else 0)
 
-    def _choose(self, engine: "SparkEngine", rows: int, lists: Listed, source: Source) -> tuple[Mode, Room]:
+    def _choose(self, engine: "SparkEngine", rows: int) -> tuple[Mode, Room]:
         """One task if the rows are few, else peers if there is room for them. Nothing of the choice is in the output."""
         limit = whole_number(engine.session, LIMIT, TASK_ROWS)
         divided = isinstance(self._job, SingleJob)
-        counting = self._job.counting if isinstance(self._job, SingleJob) else None
-        measured = bool(lists or source.sums or counting or "candidates" in self.promise.parameters)
+        exchanged = divided and "candidates" not in self.promise.parameters
         if self._mode == "task" or (self._mode is None and rows <= limit):
             return "task", Room(0)
-        if self._mode == "exchange" and (not divided or measured):
-            raise InvalidArgument(f"spark_mode='exchange' has no {NOT_EXCHANGED}; leave it out.")
         if self._mode == "barrier" and not divided:
-            raise InvalidArgument(f"spark_mode='barrier' has no {DIVIDED}; pass spark_mode='task'.")
-        if self._mode != "exchange" and divided:
+            raise InvalidArgument(f"spark_mode='barrier' has no {IN_ONE_TASK}; pass spark_mode='task'.")
+        if self._mode == "exchange" and not exchanged:
+            raise InvalidArgument(f"spark_mode='exchange' has no {NOT_EXCHANGED}; pass spark_mode='task'.")
+        if not divided:
+            raise InvalidArgument(
+                f"{IN_ONE_TASK} run in one Spark task, and there are more rows than {LIMIT} allows ({limit}): raise the "
+                "limit if an executor has the memory."
+            )
+        if self._mode != "exchange":
             room = room_for_peers(engine.session)
             if self._mode == "barrier" and not room.peers:
                 raise InvalidArgument(
@@ -118,10 +125,10 @@ class SparkJob(Job):
             if room.obstacle is None:
                 return "barrier", room
             log.info("no barrier stage: %s", room.obstacle)
-        if not divided or measured:
+        if not exchanged:
             raise InvalidArgument(
-                f"{NOT_EXCHANGED} run in one Spark task or in a barrier stage, there are more rows than {LIMIT} allows "
-                f"({limit}), and a barrier stage cannot run this: raise the limit if an executor has the memory, or see "
+                f"candidates run in one Spark task or in a barrier stage; there are more rows than {LIMIT} allows "
+                f"({limit}), and a barrier stage cannot run here: raise the limit if an executor has the memory, or see "
                 "docs/cluster.md for barrier stages."
             )
         return "exchange", Room(0)
@@ -129,8 +136,12 @@ class SparkJob(Job):
     def select(self, engine: Any, sets: Any, lists: Listed, stream: Stream, tell: Tell) -> Chosen:
         """Run the job: in one task, in several, or with the engine's own methods."""
         if not isinstance(sets, Waiting):
+            engine.on_round = partial(_tell_round, len(self.promise.parameters.get("shares", ())), tell)
             with grouped_jobs(engine.session, "dpsu: rounds", self._group):
-                return self._job.select(engine, sets, lists, stream, tell)
+                chosen = self._job.select(engine, sets, lists, stream, tell)
+            if isinstance(chosen.names, pl.DataFrame):
+                chosen = replace(chosen, names=Brought(chosen.names, engine.session, engine.parts))
+            return chosen
         work = partial(run_whole, job=self._job, source=_of(sets.source, None), lists=lists, stream=stream)
         if sets.peers and not sets.empty:
             tell("weighing and deciding in a barrier stage")
@@ -170,6 +181,12 @@ class SparkJob(Job):
     def unsafe(self) -> str | None:
         """As the job says."""
         return self._job.unsafe
+
+
+def _tell_round(rounds: int, tell: Tell, number: int) -> None:
+    """Name the round that begins, if the promise fixes their number; counts of what is released come after the last."""
+    if number <= rounds:
+        tell(f"round {number} of {rounds}")
 
 
 def _of(source: Source, data: Any) -> Source:

@@ -1,13 +1,14 @@
 """Tables that Spark keeps between the rounds of the exchange engine, and how they are removed.
 
-They are cached on the executors and checkpointed. Where a platform has neither, or where a Connect session cannot remove
-checkpoints, they are scratch tables in a schema of the caller's, which are dropped one after the other.
+They are cached on the executors and checkpointed. Where a platform has neither, and through Connect, whose clients cannot
+remove checkpoints, they are scratch tables in a schema of the caller's, which are dropped one after the other.
 """
 
 import os
 from typing import TYPE_CHECKING, Protocol
 
 from dpsu.engines.spark.session import checkpoint, drop_checkpoint, named, setting, translated
+from dpsu.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -35,6 +36,16 @@ def keeper_for(session: "SparkSession") -> Keeper:
     return Scratch(session, schema) if schema else Cache()
 
 
+def require_keeper(session: "SparkSession") -> None:
+    """Refuse the exchange where its tables, which contain exact sums, could not be removed."""
+    if getattr(session, "sparkContext", None) is None and not setting(session, SCRATCH, ""):
+        raise InvalidArgument(
+            "spark_mode='exchange' keeps tables with exact sums between rounds, and a Connect client cannot remove them "
+            f"from the executors: set {SCRATCH} to a schema for scratch tables that nobody else can read, or set "
+            "spark.dpsu.peers for a barrier stage (docs/cluster.md)."
+        )
+
+
 class Cache:
     """Caches and checkpoints. If a cached table is lost, Spark computes exactly the same table again."""
 
@@ -58,7 +69,7 @@ class Cache:
         return made
 
     def close(self) -> None:
-        """Drop all tables; a Connect client cannot drop checkpoints."""
+        """Drop all tables."""
         for table in self._cached:
             table.unpersist()
         for table in self._checkpoints:

@@ -21,8 +21,9 @@ LETTERS = pa.schema(
         ("payload", pa.binary()),
     ]
 )
-SELF, NAMES = -1, -2
-"""Senders of a place's own state, and of the names of its items; shards are senders by their absolute places."""
+SELF, NAMES, VALUES = -1, -2, -3
+"""Senders of a place's own state, of the names of its items, and of the values of its rows; shards are senders by their
+absolute places."""
 
 PIECE_BYTES = 1 << 22
 

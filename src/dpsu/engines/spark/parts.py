@@ -16,22 +16,24 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from dpsu.engines.contract import Columns, Rule, Step, Walk
+from dpsu.engines.contract import SHOWN, Columns, Rule, Step, Walk
 from dpsu.engines.local import LocalEngine, Rows, longest_of, tallied
 from dpsu.engines.rows import SATURATION, merged, shard_bounds, some_users, union
 from dpsu.engines.spark.letters import (
     NAMES,
     PIECE_BYTES,
     SELF,
+    VALUES,
     Letter,
     Places,
     as_table,
     in_task,
     read,
 )
+from dpsu.kernels.measures import count_users_with, sum_values
 from dpsu.randomness.stream import Purpose, Stream
 from dpsu.sets.keys import KeyEncoder
-from dpsu.sets.user_sets import UserSets, digest_order, places
+from dpsu.sets.user_sets import Digests, UserSets, digest_order, places
 from dpsu.sources.columns import require_types, require_values
 
 BATCH_ROWS, BATCH_BYTES = 1 << 17, 1 << 26
@@ -134,7 +136,8 @@ def build_part(
     wanted = set(item) <= set(own.column_names)
     types = pa.schema([own.schema.field(name) for name in item]) if wanted else _strings(item)
     place = table.column("place")[0].as_py()
-    return as_table([Letter(place, SELF, rows), Letter(place, NAMES, (sets.names, order, types))])
+    letters = [Letter(place, SELF, rows), Letter(place, NAMES, (sets.names, order, types))]
+    return as_table([*letters, Letter(place, VALUES, sets.values)] if sets.values else letters)
 
 
 def _strings(columns: list[str]) -> pa.Schema:
@@ -152,8 +155,11 @@ def as_frame(table: pa.Table) -> pl.DataFrame:
 
 
 def announce(part: Letter, *, shards: Places) -> Iterator[Letter]:
-    """A part sends the shards the list of its items."""
-    return _to_shards(part.place, part.content, shards, digest=part.content.item_digests)
+    """A part sends the shards the list of its items; without items it sends one letter, so that it is answered."""
+    digests = part.content.item_digests
+    if not len(digests):
+        yield Letter(shards[0], part.place, {"digest": digests})
+    yield from _to_shards(part.place, part.content, shards, digest=digests)
 
 
 def cut(part: Letter, *, max_items: int, stream: Stream, round: int) -> Iterator[Letter]:
@@ -190,6 +196,12 @@ def restrict(own: list[Letter], mail: list[Letter]) -> pa.Table:
     return as_table([part._replace(content=replace(left, table=None))])
 
 
+def leave_out(part: Letter, *, digests: Digests) -> Iterator[Letter]:
+    """A part without the items with these digests."""
+    (left,) = LocalEngine(1).leave_out([part.content], digests)
+    yield part._replace(content=left)
+
+
 def tally_part(part: Letter, *, bins: Sequence[int]) -> Iterator[Letter]:
     """The users of a part by the size of their sets; one place adds them up."""
     yield Letter(0, part.place, tallied(part.content, bins))
@@ -204,15 +216,60 @@ def add_tallies(tallies: list[Letter], *, noise: Callable[[Any], Any]) -> pa.Tab
 def count_users(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The number of users of every part."""
     sizes = [len(part.content.user_digests) for part in read(batches)]
-    yield pa.record_batch({"users": pa.array(sizes, pa.int64())})
+    yield pa.record_batch({"found": pa.array(sizes, pa.int64())})
 
 
 def decode(own: list[Letter], mail: list[Letter]) -> pa.Table:
-    """The names of a part's items that are released."""
+    """The released items that a part names."""
+    types = own[0].content[2]
+    return _decoded(own, mail).select(types.names).to_arrow().cast(types)
+
+
+def decode_shown(own: list[Letter], mail: list[Letter]) -> pa.Table:
+    """The same in a letter, with the columns that are to be shown."""
+    return as_table([Letter(own[0].place, SELF, _decoded(own, mail))])
+
+
+def _decoded(own: list[Letter], mail: list[Letter]) -> pl.DataFrame:
     (part,) = own
-    names, order, types = part.content
-    released = order[_read_mail(mail)["released"]]
-    return names.decode(released.astype(np.uint32)).to_arrow().cast(types)
+    names, order, _ = part.content
+    columns = _read_mail(mail)
+    beside = {name.removeprefix(SHOWN): columns[name] for name in columns if name.startswith(SHOWN)}
+    decoded: pl.DataFrame = names.decode(order[columns["released"]].astype(np.uint32), beside)
+    return decoded
+
+
+def count_with_other(own: list[Letter], mail: list[Letter]) -> pa.Table:
+    """The number of users of a part with an item whose column `other` is true."""
+    (part,) = own
+    users = count_users_with(part.content.indptr, part.content.items, _read_mail(mail)["other"])
+    return pa.table({"found": pa.array([users], pa.int64())})
+
+
+def sum_released(
+    own: list[Letter], mail: list[Letter], *, name: str, limits: tuple[int, int], cut: int, shards: Places
+) -> pa.Table:
+    """The sums of the values of a part's released items."""
+    place, rows, totals, _ = _summed(own, mail, name, limits, cut)
+    return as_table(_to_shards(place, rows, shards, total=totals, held=rows.held))
+
+
+def sum_others(
+    own: list[Letter], mail: list[Letter], *, name: str, limits: tuple[int, int], cut: int
+) -> pa.Table:
+    """The sum of the values of a part's other items."""
+    *_, rest = _summed(own, mail, name, limits, cut)
+    return pa.table({"found": pa.array([rest], pa.int64())})
+
+
+def _summed(
+    own: list[Letter], mail: list[Letter], name: str, limits: tuple[int, int], cut: int
+) -> tuple[int, Rows, NDArray[np.int64], int]:
+    content, columns = {letter.sender: letter.content for letter in own}, _read_mail(mail)
+    rows, values = content[SELF], content[VALUES][name]
+    totals, marked = np.zeros(len(rows.item_digests), np.int64), (columns["released"], columns["other"])
+    rest = sum_values(rows.indptr, rows.items, *marked, values, *limits, cut, totals)
+    return own[0].place, rows, totals, int(rest)
 
 
 def split_for_walk(part: Letter, *, parts: Places, stream: Stream) -> Iterator[Letter]:
@@ -254,6 +311,17 @@ def post(shard: Letter, *, reads: list[str]) -> Iterator[Letter]:
     columns = shard.content.columns
     for part, at in shard.content.links.items():
         yield Letter(part, -shard.place, {name: columns[name][at] for name in reads})
+
+
+def post_released(shard: Letter) -> Iterator[Letter]:
+    """A shard tells parts what is released, and the columns that are to be shown: each item is named by one part."""
+    columns = shard.content.columns
+    unnamed = columns["released"].copy()
+    for part, at in shard.content.links.items():
+        own = unnamed[at]
+        shown = {name: columns[name][at[own]] for name in columns if name.startswith(SHOWN)}
+        yield Letter(part, -shard.place, {"released": own, **shown})
+        unnamed[at] = False
 
 
 def gather(letters: list[Letter], *, dtype: type[np.generic], step: Step | None) -> pa.Table:

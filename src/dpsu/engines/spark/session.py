@@ -18,6 +18,9 @@ PROPERTIES = ("spark.job.description", "spark.jobGroup.id")
 OURS = re.compile(r"dpsu\.errors\.(\w+): ([^\n]+)")
 
 REMEDIES = {
+    r"SPARK_JOB_CANCELLED|OPERATION_CANCELED": (
+        "the Spark jobs of this release were cancelled; nothing was released"
+    ),
     r"CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND|Checkpoint block rdd_\S+ not found": (
         "an executor was lost, and with it a table that this release needs; nothing was released. Pass "
         "spark_mode='barrier', where tasks start again, or set a checkpoint directory, for example with "
@@ -53,6 +56,15 @@ def session_for(source: Any) -> "SparkSession":
         raise SourceError(
             f"no Spark session could be made ({type(error).__name__}); Spark 4 needs Java 17 or later: see docs/cluster.md"
         ) from None
+
+
+def require_version(session: "SparkSession") -> None:
+    """Refuse Spark 3, which has neither `DataFrame.toArrow` nor `applyInArrow`."""
+    if re.match(r"[1-3]\.", session.version):
+        raise InvalidArgument(
+            f"the Spark engine needs Spark 4, and this session has Spark {session.version}: use a newer cluster "
+            "(docs/cluster.md), or the local engine with the rows as files or in an Arrow table."
+        )
 
 
 def named(column: str) -> str:
@@ -104,12 +116,7 @@ def checkpoint(table: "DataFrame") -> "DataFrame":
 
 
 def drop_checkpoint(table: "DataFrame") -> None:
-    """Free a table on the executors, and delete its files in the checkpoint directory; a second call does nothing.
-
-    A Connect client cannot: the server drops the table with the session.
-    """
-    if not hasattr(table, "_jdf"):
-        return
+    """Free a table on the executors, and delete its files in the checkpoint directory; a second call does nothing."""
     kept = table._jdf.queryExecution().logical().rdd()
     kept.unpersist(False)
     file = kept.getCheckpointFile()
