@@ -21,7 +21,8 @@ def stream(n: int) -> Stream:
 @given(st.integers(1, 3).flatmap(lambda n: st.sets(st.tuples(*[st.integers(0, 3)] * n), max_size=12)))
 def test_joins_are_all_ngrams_made_of_two_parts(parts: set[tuple[int, ...]]) -> None:
     size = len(next(iter(parts))) if parts else 1
-    joins = Joins(np.array(sorted(parts), np.uint32).reshape(-1, size))
+    digests = np.random.default_rng(len(parts)).integers(0, 2**64, (4, 2), dtype=np.uint64)
+    joins = Joins(np.array(sorted(parts), np.uint32).reshape(-1, size), digests)
     slowly = {a + b[-1:] for a in parts for b in parts if a[1:] == b[:-1]}
     found = [tuple(row) for row in joins.words([*range(len(joins))]).tolist()]
     assert len(found) == len(slowly)

@@ -3,6 +3,7 @@
 from itertools import pairwise
 
 import numpy as np
+import polars as pl
 import pytest
 import reference
 from normals import computed_normals
@@ -48,7 +49,8 @@ def test_a_level_is_the_twins(seed):
     names = [single.names.decode(np.array([n])).item() for n in range(single.n_items)]
     codes = [code for code, name in zip(single.names.numbers, names, strict=True) if name in words]
     spelt = dict(zip(single.names.numbers, names, strict=True))
-    domain, own = Joins(np.array(codes, np.uint32).reshape(-1, 1)), stream.step(2)
+    parts = np.array(codes, np.uint32).reshape(-1, 1)
+    domain, own = Joins(parts, corpus.vocabulary.digests), stream.step(2)
     mechanism = levels[1].listed(len(words), len(domain))
 
     sets = [
@@ -74,9 +76,24 @@ def test_a_level_is_the_twins(seed):
     assert {"a b", "b c"} <= set(released)
 
 
-def reference_frame(names):
-    import polars as pl
+@pytest.mark.parametrize("how", [{"false_share": 0.5}, {"method": "dpne"}])
+def test_the_order_of_the_text_does_not_matter(how):
+    rng = np.random.default_rng(3)
+    texts = [(n, " ".join(f"w{word}" for word in rng.zipf(1.5, 12) % 80)) for n in range(1500)]
+    found = []
+    for rows in (texts, texts[::-1]):
+        frame = pl.DataFrame(rows, schema=["user", "text"], orient="row")
+        with dpsu.testing.seeded(1):
+            out = dpsu.ngrams(
+                frame, user="user", text="text", epsilon=2, delta=1e-4, check_user=False, longest=3, **how
+            )
+        found.append(out.items)
+    assert found[0] == found[1]
+    written = " . ".join(text for _, text in texts)
+    assert any(item not in written for item in found[0])
 
+
+def reference_frame(names):
     return pl.DataFrame({"ngram": pl.Series(names, dtype=pl.String)})
 
 

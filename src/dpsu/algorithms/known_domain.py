@@ -18,6 +18,7 @@ from dpsu.algorithms.weighted import even_rule
 from dpsu.engines.contract import Engine
 from dpsu.privacy.gaussian import upper_quantile
 from dpsu.randomness.stream import Purpose, Stream
+from dpsu.sets.user_sets import Digests, digest_order, places
 
 SPURIOUS = 0.01
 """About the number of released absent n-grams per n-gram of the level before."""
@@ -90,10 +91,17 @@ def hits(domain: int, chance: Fraction | NormalTail, stream: Stream) -> list[int
 
 
 class Joins:
-    """All n-grams whose first and last n-1 words are in a set of (n-1)-grams: counted, and numbered without being listed."""
+    """All n-grams whose first and last n-1 words are in a set of (n-1)-grams: counted, and numbered without being listed.
 
-    def __init__(self, parts: NDArray[np.uint32]) -> None:
-        self._parts = parts
+    The numbers follow the digests of words, since the codes of words depend on the order in which the text was read.
+    """
+
+    def __init__(self, parts: NDArray[np.uint32], digests: Digests) -> None:
+        used = np.unique(parts)
+        order = digest_order(digests[used])
+        self._codes: NDArray[np.uint32] = used[order]
+        parts = places(order)[np.searchsorted(used, parts)]
+        self._parts = parts = parts[np.lexsort(parts.T[::-1])]
         heads, tails = parts[:, :-1], parts[:, 1:]
         shared = np.unique(np.vstack([tails, heads]), axis=0, return_inverse=True)[1].reshape(-1)
         ends_in, begins_with = shared[: len(parts)], shared[len(parts) :]
@@ -115,4 +123,5 @@ class Joins:
         left, right = np.divmod(inside, self._rights[block])
         heads = self._parts[self._left[self._first_left[block] + left]]
         tails = self._parts[self._right[self._first_right[block] + right]]
-        return np.hstack([heads, tails[:, -1:]])
+        found: NDArray[np.uint32] = self._codes[np.hstack([heads, tails[:, -1:]])]
+        return found

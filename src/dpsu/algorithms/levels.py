@@ -183,7 +183,7 @@ class LevelsJob(Job):
         stream: Stream,
     ) -> "Found":
         """What a level over a known domain releases: held n-grams, and some that nobody holds."""
-        domain, own = Joins(before), stream.step(level.size)
+        domain, own = Joins(before, corpus.vocabulary.digests), stream.step(level.size)
         known = level.known(len(before), len(domain))
         items = known.select(engine, sets, own)
         drawn = domain.words(known.absent(len(domain), own))
@@ -201,7 +201,7 @@ class LevelsJob(Job):
         stream: Stream,
     ) -> "Found":
         """What a level releases whose candidates are all valid n-grams. The cut looks at held ones and at all others."""
-        domain, own = Joins(before), stream.step(level.size)
+        domain, own = Joins(before, corpus.vocabulary.digests), stream.step(level.size)
         mechanism = level.listed(len(before), len(domain))
         everything = replace(sets, listed=np.ones(sets.n_items, np.bool_))
         items = mechanism.after_rounds(engine, everything, own)
