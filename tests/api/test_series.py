@@ -242,6 +242,21 @@ def test_a_ledger_counts_a_series_once_and_refuses_a_restored_state(path: Path, 
     assert not (tmp_path / "other.series").exists()
 
 
+def test_a_restored_ledger_is_refused(path: Path, tmp_path: Path) -> None:
+    ledger, backup = tmp_path / "spent.db", tmp_path / "backup.db"
+    dpsu.Ledger.create(ledger, epsilon=3.2, delta=1.1e-6)
+    series = dpsu.Series.create(path, **TERMS, ledger=ledger)
+    shutil.copy(ledger, backup)
+    for item in ("a", "b"):
+        series.release(users(item))
+    latest = ledger.read_bytes()
+    shutil.copy(backup, ledger)
+    with pytest.raises(LedgerError, match="lacks"):
+        series.release(users("c"))
+    ledger.write_bytes(latest)
+    assert series.release(users("c")).items == ["c"]
+
+
 def test_a_ledger_behind_the_state_is_completed(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -352,6 +352,11 @@ def _ledger_of(state: State, moved: Ledger | str | Path | None) -> Ledger | None
     if done and behind and (not known or known[-1][1] == state.header["before"]):
         ledger.note_period(entry.number, done[-1], state.seal, state.header["before"])
         return ledger
+    if [period for period, _ in known] == done[: len(known)] and len(known) < len(done) - 1:
+        raise LedgerError(
+            f"the ledger {ledger.path} lacks several periods of {state.path}, as one restored from a backup does: use the "
+            "latest ledger. An older one cannot tell this state from a copy."
+        )
     raise SeriesError(
         f"{state.path} is not the latest state of this series: the ledger {ledger.path} has periods that it lacks, or "
         "another copy's. A restored or copied state would use the same noise twice."
