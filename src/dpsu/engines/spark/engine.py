@@ -1,7 +1,7 @@
 """The Spark engine: DataFrames of parts and shards, on which workers run the local engine.
 
-It uses only DataFrame operations, so that Spark Connect works, and no data per user or item is sent to the driver.
-Every round is one job with two exchanges: shards send parts the columns of their items, parts send shards the weights
+It uses only DataFrame operations, so that Spark Connect works. No data per user or unreleased item is sent to the driver.
+Every round is one query with two exchanges: shards send parts the columns of their items, parts send shards the weights
 of their users. A table of items is checkpointed when it is updated, so that plans do not grow. All tables except the
 release are dropped at the end.
 """
