@@ -1,11 +1,12 @@
 """`auto` against the best of all private algorithms at their best max_items.
 
-    python -m experiments.auto_check [--runs 10] [--data NAME …] [--epsilon 0.1 0.3 1 3 10] [--known FILE]
+    python -m experiments.auto_check [--runs 10] [--data NAME …] [--epsilon 0.1 0.3 1 3 10] [--parts 1] [--known FILE]
 
 Every cell is a data set and an epsilon. Two runs of every algorithm with every max_items find the best setting; then `auto`,
 that setting and the best one of Focused Gaussian run afresh, and a line of JSON on stdout has their numbers of items.
-`--table FILE` prints such lines as a Markdown table. `--known FILE` takes the rivals' figures from such lines, so that only
-`auto` runs. Files of the shared data that are not there are left out.
+`--parts 8` runs policies and `auto` in parts, as Spark does. `--table FILE` prints such lines as a Markdown table. `--known
+FILE` takes the rivals' figures from such lines, so that only `auto` runs. Files of the shared data that are not there are
+left out.
 """
 
 import argparse
@@ -121,19 +122,20 @@ class Cell:
         return [*smaller, *LIMITS[len(smaller) : len(smaller) + 1]]
 
 
-def calibrated(name: str, epsilon: float, limit: int | str) -> Mechanism:
-    """The algorithm at this privacy."""
-    return build(name).calibrate(Request.asked(epsilon, DELTA, limit))  # type: ignore[arg-type]
+def calibrated(name: str, epsilon: float, limit: int | str, parts: int = 1) -> Mechanism:
+    """The algorithm at this privacy, in parts if it is a policy or `auto`."""
+    options = {"parts": parts} if hasattr(build(name), "parts") else {}
+    return build(name, **options).calibrate(Request.asked(epsilon, DELTA, limit))  # type: ignore[arg-type]
 
 
-def search(cell: Cell, epsilon: float) -> dict[tuple[str, int], float]:
+def search(cell: Cell, epsilon: float, parts: int) -> dict[tuple[str, int], float]:
     """The mean items of two runs by algorithm and max_items; algorithms far behind run with one max_items only."""
     limits = cell.limits()
     first = min(limits, key=lambda limit: abs(math.log(limit / 100)))
     private = [name for name, kind in CATALOGUE.items() if kind.private and name not in LEFT_OUT]
 
     def mean(name: str, limit: int) -> float:
-        mechanism = calibrated(name, epsilon, limit)
+        mechanism = calibrated(name, epsilon, limit, parts)
         return float(np.mean([cell.released(mechanism, seed) for seed in range(SEARCH_RUNS)]))
 
     found = {(name, first): mean(name, first) for name in private}
@@ -143,9 +145,9 @@ def search(cell: Cell, epsilon: float) -> dict[tuple[str, int], float]:
     return found
 
 
-def rivals(name: str, cell: Cell, epsilon: float, runs: int) -> dict[str, Any]:
+def rivals(name: str, cell: Cell, epsilon: float, runs: int, parts: int) -> dict[str, Any]:
     """The best setting of all and that of Focused Gaussian, with the items of their runs."""
-    found = search(cell, epsilon)
+    found = search(cell, epsilon, parts)
     best = max(found, key=lambda key: found[key])
     focused = max((key for key in found if key[0] == "focused-gaussian"), key=lambda key: found[key])
     told: dict[str, Any] = {"data": name, "epsilon": epsilon, "best": best, "focused": focused}
@@ -153,14 +155,14 @@ def rivals(name: str, cell: Cell, epsilon: float, runs: int) -> dict[str, Any]:
         if title == "focused" and focused == best:
             told["focused_items"] = told["best_items"]
         else:
-            mechanism = calibrated(algorithm, epsilon, limit)
+            mechanism = calibrated(algorithm, epsilon, limit, parts)
             told[f"{title}_items"] = [cell.released(mechanism, 100 + seed) for seed in range(runs)]
     return told
 
 
-def with_auto(told: dict[str, Any], cell: Cell, epsilon: float, runs: int) -> dict[str, Any]:
+def with_auto(told: dict[str, Any], cell: Cell, epsilon: float, runs: int, parts: int) -> dict[str, Any]:
     """The line of a cell, with the items of `auto` and what it chose most often."""
-    auto = calibrated("auto", epsilon, "auto")
+    auto = calibrated("auto", epsilon, "auto", parts)
     found = [cell.chosen(auto, 200 + seed) for seed in range(runs)]
     choices = Counter(choice for _, choice in found)
     (chosen, times), *others = choices.most_common()
@@ -205,6 +207,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=10)
     parser.add_argument("--data", nargs="*", default=[*DATA])
     parser.add_argument("--epsilon", nargs="*", type=float, default=EPSILONS)
+    parser.add_argument("--parts", type=int, default=1)
     parser.add_argument("--known", type=Path)
     parser.add_argument("--table", type=Path)
     arguments = parser.parse_args()
@@ -217,8 +220,9 @@ def main() -> None:
     for name in arguments.data:
         cell = Cell(DATA[name]())
         for epsilon in arguments.epsilon:
-            told = known.get((name, epsilon)) or rivals(name, cell, epsilon, arguments.runs)
-            json.dump(with_auto(told, cell, epsilon, arguments.runs), sys.stdout)
+            how = cell, epsilon, arguments.runs, arguments.parts
+            told = known.get((name, epsilon)) or rivals(name, *how)
+            json.dump(with_auto(told, *how), sys.stdout)
             print(flush=True)
 
 

@@ -4,12 +4,13 @@
     python -m experiments.auto_study fit lines.jsonl …
     python -m experiments.auto_study losses lines.jsonl …
     python -m experiments.auto_study lattice
+    python -m experiments.auto_study parts
 
 `scan` draws shapes at random and writes a line of JSON for every shape, epsilon and delta. `--dense` draws shapes with more
 holders per item, which the rule was not fitted to. `fit` prints the coefficients of
 the score, and how often rules with other terms choose wrongly, on shapes that they were not fitted to. `losses` divides what
 `auto` loses into the cost of its private steps, a wrong algorithm and a wrong max_items. `lattice` compares policy-laplace
-and ordered-laplace at large epsilon.
+and ordered-laplace at large epsilon. `parts` fits what 8 parts cost ordered-laplace.
 """
 
 import argparse
@@ -58,6 +59,9 @@ DEMAND = 1.4
 
 BEHIND = 0.6
 """Focused Gaussian with other max_items runs only if it is not this far behind."""
+
+PARTS_SHAPES, PARTS_PAIRS = 200, 400_000
+"""Shapes that `parts` draws, with up to 8 items per user on average."""
 
 FOLDS = 6
 STEEPNESS = 8.0
@@ -149,9 +153,9 @@ class Cell:
         self._calls += 1
         return stream(4, self._seed, self._calls)
 
-    def released(self, name: str, request: Request) -> int:
+    def released(self, name: str, request: Request, **options: Any) -> int:
         """The number of items of one release with the whole budget."""
-        items = build(name).calibrate(request).select(self.engine, self.sets, self.stream())
+        items = build(name, **options).calibrate(request).select(self.engine, self.sets, self.stream())
         return int(items["released"].sum())
 
     def rivals(self, epsilon: float, delta: float) -> dict[str, int]:
@@ -343,13 +347,43 @@ def lattice() -> Iterator[str]:
         )
 
 
+def parts() -> Iterator[str]:
+    """What 8 parts cost ordered-laplace: the logarithm of its items, divided by those without parts."""
+    terms, costs = [], []
+    for number in range(PARTS_SHAPES):
+        rng = np.random.default_rng([79, number])
+        shape = {**shape_of(rng, PARTS_PAIRS), "size": 10 ** rng.uniform(0, 0.9)}
+        cell = Cell(
+            drawn({**shape, "users": int(min(shape["users"], PARTS_PAIRS / shape["size"]))}, rng), number
+        )
+        for epsilon in EPSILONS:
+            request = Request(epsilon, float(rng.choice(DELTAS)), rule.MAX_ITEMS)
+            alone, divided = (
+                np.mean([cell.released(rule.ORDERED, request, parts=count) for _ in range(2)])
+                for count in (1, 8)
+            )
+            if alone >= ENOUGH:
+                middle = ReleaseCurve(request.epsilon, request.delta).midpoint
+                terms.append((1.0, math.log(middle), math.log(len(cell.sets.items) / cell.users)))
+                costs.append(math.log(divided / alone))
+    matrix, cost = np.array(terms), np.array(costs)
+    yield f"{len(cost)} lines, from {cost.min():.3f} to {cost.max():.3f}, mean {cost.mean():.3f}\n"
+    yield "| terms | coefficients | standard deviation of the rest |"
+    yield "|---|---|---:|"
+    names = ("one", "middle", "size")
+    for count in (1, 2, 3):
+        found = np.linalg.lstsq(matrix[:, :count], cost, rcond=None)[0]
+        rest = (cost - matrix[:, :count] @ found).std()
+        yield f"| {', '.join(names[:count])} | {', '.join(f'{each:.3f}' for each in found)} | {rest:.3f} |"
+
+
 def _lines(paths: Sequence[Path]) -> list[Line]:
     found = [json.loads(line) for path in paths for line in path.read_text().splitlines()]
     return [line for line in found if "rivals" in line]
 
 
 REPORTS: dict[str, Callable[[list[Line]], Iterator[str]]] = {"fit": fit, "losses": losses}
-TABLES: dict[str, Callable[[], Iterator[str]]] = {"lattice": lattice}
+TABLES: dict[str, Callable[[], Iterator[str]]] = {"lattice": lattice, "parts": parts}
 
 
 def main() -> None:

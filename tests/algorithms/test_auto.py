@@ -157,6 +157,16 @@ def test_sizes_decide():
     assert rule.choose(many, 0, 100.0, 15.0, 1) == (rule.FOCUSED, 100)
 
 
+def test_parts_count_against_the_l1_family_where_an_item_needs_few_budgets():
+    threes = [0, 0, 10**5] + [0] * 8
+    chosen = {
+        (middle, parts): rule.choose(threes, 10, 100.0, middle, parts)[0]
+        for middle in (2.3, 300.0)
+        for parts in (1, 8)
+    }
+    assert [case for case, name in chosen.items() if name == rule.FOCUSED] == [(2.3, 8)]
+
+
 def test_counts_leave_only_small_sets_to_the_l1_family():
     ones, threes = [10**5] + [0] * 10, [0, 0, 10**5] + [0] * 8
     assert rule.choose(threes, 1000, 100.0, 15.0, 1)[0] == rule.ORDERED

@@ -41,7 +41,8 @@ MOST_PARTS, MOST_USERS, MOST_ITEMS, LARGEST_HINT = 1000, 2**62, 2**32, 10**6
 BINS = [1, 2, 3, 4, 6, 9, 17, 31, 101, 301, 1001]
 CUTS = [3, 10, 30, 100, 300, 1000]
 SCORE = (0.733, -0.226, 0.068, -0.049, 0.028)
-LARGE, MOST_COUNTED, FEW, FEW_IN_PARTS, MANY = 55, 10**6, 2.5, 1.5, 8
+IN_PARTS = (-0.248, 0.058)
+LARGE, MOST_COUNTED, FEW, MANY = 55, 10**6, 2.5, 8
 EVEN_FROM, EVEN_TO = 2.15, 2.48
 NEAR = 1e-9
 """Relative distance from a turning point of the rule at which either side is accepted: it is computed in floats."""
@@ -210,10 +211,10 @@ def choices(
     mean = sum(count * min(size, LARGE) for count, size in zip(clear, SIZES, strict=True)) / sum(clear)
     many, few = math.log(min(sum(clear), MOST_COUNTED)), math.log(middle)
     terms = (1.0, math.log(mean), math.log(1 + popular), many, few)
-    score = sum(weight * term for weight, term in zip(SCORE, terms, strict=True)) - 0.18 * (parts > 1)
-    least = FEW if parts == 1 else FEW_IN_PARTS
+    score = sum(weight * term for weight, term in zip(SCORE, terms, strict=True))
+    score += min(0.0, IN_PARTS[0] + IN_PARTS[1] * few) if parts > 1 else 0.0
     surely_l1, maybe_l1 = (
-        mean < least * (1 - slack) or (not counted and mean <= MANY * (1 - slack) and score >= slack)
+        mean < FEW * (1 - slack) or (not counted and mean <= MANY * (1 - slack) and score >= slack)
         for slack in (NEAR, -NEAR)
     )
     focused = set() if surely_l1 else {(FOCUSED, _cut(clear))}
@@ -221,7 +222,7 @@ def choices(
 
 
 def _algorithms(typical: float, middle: float, parts: int) -> set[str]:
-    turn = 4.2 if parts == 1 else 2.2
+    turn = 4.2 if parts == 1 else 3.7
     focused = {FOCUSED} if typical > turn * (1 - NEAR) else set()
     return focused | (_of_l1(typical, middle) if typical <= turn * (1 + NEAR) else set())
 
