@@ -36,6 +36,13 @@ def test_plain_text_suggests_one_user_per_line_or_file(tmp_path: Path, options: 
     assert "--user-per" in told(tmp_path, "notes.txt", *options)
 
 
+def test_a_column_that_is_missing_is_named(tmp_path: Path) -> None:
+    (tmp_path / "table.csv").write_text("who,what\n1,a\n")
+    ended = dpsu("release", "table.csv", "--user", "who", "--text", *PRIVACY, "-o", "out.csv", cwd=tmp_path)
+    assert ended.returncode == 2
+    assert b"--text needs" in ended.stderr
+
+
 def test_parts_of_a_path_are_not_options(tmp_path: Path) -> None:
     from dpsu.cli.wording import for_command
 

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -33,6 +34,9 @@ RENAMED = {
     "compare": {"--public": "--data-is-public"},
 }
 """Options of version 0.1 that have another name now, by command."""
+
+COLUMNS = ("--user", "--item", "--text")
+"""Options that name a column."""
 
 app = typer.Typer(
     name="dpsu",
@@ -70,6 +74,7 @@ def main() -> None:
     """Run the command; every expected failure is one line and an exit code."""
     try:
         _refuse_renamed(sys.argv[1:])
+        _refuse_missing_columns(sys.argv[1:])
         _run(sys.argv[1:])
     except DpsuError as error:
         _fail(error, error.exit_code)
@@ -101,6 +106,13 @@ def _refuse_renamed(arguments: Sequence[str]) -> None:
         name = option.partition("=")[0]
         if name in RENAMED.get(command, {}):
             raise InvalidArgument(f"{name} is called {RENAMED[command][name]} now.")
+
+
+def _refuse_missing_columns(arguments: Sequence[str]) -> None:
+    """Say that a column is missing where the parser would take the next option for its name."""
+    for option, value in pairwise(arguments):
+        if option in COLUMNS and value.startswith("--"):
+            raise InvalidArgument(f"{option} needs the name of a column, but {value} follows.")
 
 
 def _fail(error: Any, code: int) -> NoReturn:
