@@ -72,7 +72,10 @@ def _kind(tokenizer: Any) -> str:
     return f"{type(tokenizer).__module__}.{type(tokenizer).__qualname__}"
 
 
-PARTS_IN_PYTHON = "this tokenizer has parts in Python, which cannot be copied or checked; pass a function from a text to its words."
+PARTS_IN_PYTHON = (
+    "this tokenizer has parts in Python, which cannot be copied or checked; pass a function from a text to "
+    "its words."
+)
 
 
 def _copied(tokenizer: Any) -> ForeignTokenizer:
