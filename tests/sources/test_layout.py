@@ -74,6 +74,23 @@ def test_the_rows_do_not_change_the_separator(tmp_path: Path) -> None:
     assert items(tmp_path / "a.csv") == ["a;b;c;d", "x"]
 
 
+def test_json_lines_in_another_encoding(tmp_path: Path) -> None:
+    lines = pl.DataFrame(ROWS, schema=["Kunde", "Ware", "Preis"], orient="row").write_ndjson()
+    (tmp_path / "latin.jsonl").write_bytes(lines.encode("cp1252"))
+    with pytest.raises(SourceError, match="--encoding cp1252"):
+        items(tmp_path / "latin.jsonl")
+    assert items(tmp_path / "latin.jsonl", encoding="cp1252") == ["Brot", "Käse"]
+    (tmp_path / "marked.jsonl").write_bytes(lines.encode("utf-16"))
+    assert items(tmp_path / "marked.jsonl") == ["Brot", "Käse"]
+
+
+@pytest.mark.parametrize("option", [{"sheet": "a"}, {"separator": ";"}, {"encoding": "cp1252"}])
+def test_an_option_without_use_is_refused(option: dict[str, str], tmp_path: Path) -> None:
+    pl.DataFrame(ROWS, schema=["Kunde", "Ware", "Preis"], orient="row").write_parquet(tmp_path / "a.parquet")
+    with pytest.raises(InvalidArgument, match=next(iter(option))):
+        items(tmp_path / "a.parquet", **option)
+
+
 def test_names_of_files_are_no_patterns(tmp_path: Path) -> None:
     lines = pl.DataFrame(ROWS, schema=["Kunde", "Ware", "Preis"], orient="row").write_ndjson()
     for name, content in (("a[1]*.jsonl", lines), ("a[1]*.csv", german())):

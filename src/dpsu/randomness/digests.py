@@ -19,6 +19,9 @@ LOW_BYTES = np.array([(1 << 8 * size) - 1 for size in range(WORD_BYTES + 1)], np
 SLICE = 1 << 16
 """Number of strings or pairs that are encrypted at a time, so that they stay in the processor's cache."""
 
+LONG = 1 << 12
+"""Longer strings are encrypted one by one, not block by block together: one string must not take minutes."""
+
 
 def digest_bytes(offsets: Ints, data: NDArray[np.uint8], key: bytes) -> Words:
     """The 128-bit digest of each of the strings `data[offsets[i]:offsets[i + 1]]`, as two words.
@@ -45,8 +48,11 @@ def _digest_slice(offsets: Ints, data: NDArray[np.uint8], encryption: Encryption
 
     first = words_at(starts, lengths)
     digests[:] = encryption.encrypt(np.stack([lengths.view(np.uint64), first], axis=1))
+    for row in np.flatnonzero(lengths > LONG):
+        rest = data[offsets[row] + WORD_BYTES : offsets[row + 1]]
+        digests[row] = encryption.encrypt_chained(digests[row], rest)
     done = WORD_BYTES
-    while (rows := np.flatnonzero(lengths > done)).size:
+    while (rows := np.flatnonzero((lengths > done) & (lengths <= LONG))).size:
         places, left = starts[rows] + done, lengths[rows] - done
         blocks = digests[rows]
         blocks[:, 0] ^= words_at(places, left)

@@ -15,12 +15,15 @@ from typing import Any
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher
 from cryptography.hazmat.primitives.ciphers.algorithms import AES256
-from cryptography.hazmat.primitives.ciphers.modes import ECB
+from cryptography.hazmat.primitives.ciphers.modes import CBC, ECB
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDFExpand
 from numpy.typing import NDArray
 
 EXTENSION_BYTES = 64
+
+PIECE = 1 << 20
+"""Bytes of a long message that are encrypted at a time; whole blocks."""
 
 
 class Purpose(IntEnum):
@@ -44,7 +47,8 @@ class Encryption:
     """
 
     def __init__(self, key: bytes) -> None:
-        self._encryptor = Cipher(AES256(key), ECB()).encryptor()
+        self._cipher = AES256(key)
+        self._encryptor = Cipher(self._cipher, ECB()).encryptor()
 
     def encrypt(self, blocks: NDArray[np.uint64]) -> NDArray[np.uint64]:
         """The encrypted blocks, each a row of two words."""
@@ -53,6 +57,15 @@ class Encryption:
         self._encryptor.update_into(memoryview(plain).cast("B"), memoryview(encrypted).cast("B"))
         words: NDArray[np.uint64] = encrypted[:-2].reshape(-1, 2).astype(np.uint64, copy=False)
         return words
+
+    def encrypt_chained(self, first: NDArray[np.uint64], rest: NDArray[np.uint8]) -> NDArray[np.uint64]:
+        """The last block of CBC: `first` is already encrypted, `rest` is padded with zeros to whole blocks."""
+        encryptor = Cipher(self._cipher, CBC(first.astype("<u8").tobytes())).encryptor()
+        last = b""
+        for place in range(0, rest.size, PIECE):
+            piece = rest[place : place + PIECE].tobytes()
+            last = encryptor.update(piece + bytes(-len(piece) % 16))[-16:]
+        return np.frombuffer(last, "<u8").astype(np.uint64)
 
 
 @dataclass(frozen=True, repr=False)

@@ -84,7 +84,9 @@ def scan_paths(
 
     named = [path for path in paths if str(path) != STANDARD_INPUT]
     files = find_files(named, is_data, f"file with one of the endings {KNOWN_ENDINGS}")
-    frames = [_scan_file(file, columns, format or _format_of(file), layout) for file in files]
+    formats = [format or _format_of(file) for file in files]
+    _require_use(layout, {*formats, *([format] if format else [])})
+    frames = [_scan_file(file, columns, kind, layout) for file, kind in zip(files, formats, strict=True)]
     if len(named) < len(paths):
         frames.append(_scan_standard_input(columns, format, layout))
     label = str(paths[0]) if len(paths) == 1 else "the files"
@@ -92,6 +94,20 @@ def scan_paths(
         return frames[0], label
     _require_one_kind(frames, label)
     return pl.concat(frames, how="vertical_relaxed"), label
+
+
+def _require_use(layout: Layout, formats: set[str]) -> None:
+    """Refuse an option that none of these formats has, instead of ignoring it."""
+    uses = {
+        "encoding": (layout.encoding, {*COMPRESSIBLE}),
+        "separator": (layout.separator, {*SEPARATORS}),
+        "sheet": (layout.sheet, {"xlsx"}),
+    }
+    for name, (value, for_these) in uses.items():
+        if value is not None and not formats & for_these:
+            raise InvalidArgument(
+                f"{name}= (--{name}) is for files with the endings {', '.join(sorted(for_these))}; there is none"
+            )
 
 
 def refuse_plain_text(paths: Sequence[str | Path]) -> None:
@@ -187,7 +203,7 @@ def _select(
         elif format == "parquet":
             frame = _scan_parquet(source, keys)
         else:
-            frame = _scan_json_lines(source, columns)
+            frame = _scan_json_lines(_in_utf8(source, layout.encoding), columns)
         available = frame.collect_schema().names()
     require_columns(
         columns,

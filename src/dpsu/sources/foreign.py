@@ -73,7 +73,8 @@ def _kind(tokenizer: Any) -> str:
 
 
 PARTS_IN_PYTHON = (
-    "this tokenizer has parts in Python, which cannot be copied or checked; pass a function instead."
+    "this tokenizer has parts in Python, which cannot be copied or checked; pass a function from a text to "
+    "its words."
 )
 
 
