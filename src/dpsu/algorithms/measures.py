@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dpsu.algorithms.holders import HALF_WIDTH, Counting, half_width
 from dpsu.algorithms.mechanism import drawn
-from dpsu.algorithms.second import by_neighbours
+from dpsu.algorithms.neighbours import by_neighbours
 from dpsu.engines.contract import SHOWN, Columns, Engine, Rule
 from dpsu.outcome.columns import HALF, HOLDERS, half_width_of, mean_of, measured_columns, sum_of
 from dpsu.randomness.noise import gaussian_cells

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import dpsu
 from dpsu.algorithms.focused import FocusedMechanism
-from dpsu.algorithms.second import CLEAR, WINDOW, by_neighbours
+from dpsu.algorithms.neighbours import CLEAR, WINDOW, by_neighbours
 from dpsu.testing import seeded
 
 SIGMA = 20.0

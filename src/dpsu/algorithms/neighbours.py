@@ -15,7 +15,7 @@ WINDOW = 61
 """The items of nearest totals that a count is compared with; with fewer items counts stay as they are."""
 
 CLEAR = 4.0
-"""A count that is more than so many noise scales, and twice, above or below the middle of its window is no part of it."""
+"""A count that differs from the median of a window by more than this many noise scales plus the median is no part of it."""
 
 ROWS = 1 << 15
 
