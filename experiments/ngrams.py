@@ -2,7 +2,7 @@
 
     python -m experiments.ngrams [arxiv_titles.parquet]
 
-writes docs/ngrams-results.md. The titles are public, so the randomness is seeded. Rows with phrases that nobody wrote differ slightly from run to run.
+writes docs/ngrams-results.md. The titles are public, so the randomness is seeded.
 """
 
 import math

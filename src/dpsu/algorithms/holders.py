@@ -15,7 +15,7 @@ import numpy as np
 
 from dpsu.algorithms.algorithm import Algorithm
 from dpsu.algorithms.auto import Auto
-from dpsu.algorithms.focused import FocusedGaussian
+from dpsu.algorithms.focused import FocusedGaussian, FocusedMechanism
 from dpsu.algorithms.mechanism import Mechanism, fewest_users
 from dpsu.algorithms.ranges import MAX_ITEMS
 from dpsu.algorithms.request import Request
@@ -59,8 +59,8 @@ class Counts:
     each of them. A smaller `max_items` means less noise and counts that are too low for items of users with many items.
     `sums_share` is for all sums together, `others_share` for what is said of all items that were not released. A user's
     totals are scaled down if their squares exceed `sums_max_items` squares of the largest total within the bounds; half of
-    `max_items` unless given. Counts are rounded, not negative, and not below the holders that an item needs to be
-    released; with `raw=True` they are as drawn.
+    `max_items` unless given. Counts are compared with those of items that came out alike, rounded, not negative, and not
+    below the holders that an item needs to be released; with `raw=True` they are as drawn.
 
     >>> import dpsu
     >>> data = {n: ["bread", "milk"] for n in range(5000)}
@@ -172,7 +172,8 @@ class Counting:
 
     `cut` is the squared ℓ2-norm of what one user gives to all counts, `sums_cut` that of what one user adds to all sums of a
     column, in squares of its largest value. `sums` and `others` have a noise scale per name; that of the number of users
-    among the others has the name "". Counts of items that the mechanism selected are not below `floor`.
+    among the others has the name "". Counts of items that the mechanism selected are not below `floor`. `totals` says that
+    its noisy totals are a second measurement of them.
     """
 
     request: Request
@@ -185,9 +186,10 @@ class Counting:
     sums: Mapping[str, float] = field(default_factory=dict)
     others: Mapping[str, float] = field(default_factory=dict)
     floor: int = 0
+    totals: bool = False
 
     def beside(self, mechanism: Mechanism) -> "Counting":
-        """These counts with the `floor` that the release itself implies, unless they are raw.
+        """These counts with the `floor` that the release itself implies and with its totals, unless they are raw.
 
         A holder gives an item most if it is the holder's only one. Items with fewer holders than the floor have a chance of
         less than 50 % even then. The floor is public: it follows from the calibration.
@@ -195,7 +197,7 @@ class Counting:
         if self.terms.raw:
             return self
         alone = fewest_users(lambda users: float(mechanism.chance(np.array([users]), 1)[0]), 0.5)
-        return replace(self, floor=alone or 0)
+        return replace(self, floor=alone or 0, totals=isinstance(mechanism, FocusedMechanism))
 
     def settled(self, mechanism: Mechanism, fixed: Mapping[str, Any]) -> "Counting":
         """These counts after the mechanism has selected: `fixed` are the parameters that its private steps fixed."""

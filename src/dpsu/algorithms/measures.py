@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dpsu.algorithms.holders import HALF_WIDTH, Counting, half_width
 from dpsu.algorithms.mechanism import drawn
+from dpsu.algorithms.neighbours import by_neighbours
 from dpsu.engines.contract import SHOWN, Columns, Engine, Rule
 from dpsu.outcome.columns import HALF, HOLDERS, half_width_of, mean_of, measured_columns, sum_of
 from dpsu.randomness.noise import gaussian_cells
@@ -27,8 +28,9 @@ NO_CUT = 1 << 40
 
 CELLS_PER_SIGMA = 2**10
 
-FOUND, SURE = "\0found", "\0sure"
-"""Columns for the time being: selected by the mechanism; counts above their half-width. No item has such a column."""
+FOUND, SURE, REACHED, BOTH = "\0found", "\0sure", "\0reached", "\0both"
+"""Columns for the time being: selected by the mechanism; counts above their half-width; the total of a released item;
+counts by both measurements. No item has such a column."""
 
 MOSTLY_NOISE = (
     "Most counts are smaller than their half-width: they are mostly noise. A larger epsilon or fewer, coarser items would "
@@ -76,13 +78,18 @@ def measured(
         if name in counting.others:
             others[name] = _noisy_other(rest, bounds.unit, counting.others[name], 1 + place, stream)
     keys = [name for name in absent.columns if name not in measured_columns(counting.sums)]
+    items = engine.update(items, partial(_mark_reached, totals=counting.totals))
+    totals, counts = (
+        engine.collect(items, partial(_measured_twice, name=name)) for name in (REACHED, HOLDERS)
+    )
     held = engine.frame(sets, items)
-    absent = absent.with_columns(pl.lit(False).alias(FOUND)).select(held.columns)
-    names = pl.concat([held, absent]).sort(keys)
+    unreached = {FOUND: pl.lit(False), REACHED: pl.lit(0, pl.Int64)}
+    names = pl.concat([held, absent.with_columns(**unreached).select(held.columns)]).sort(keys)
     if counting.others:
         users = engine.users_with_other(sets, items)
         others[""] = _noisy_other(users, 1.0, counting.others[""], 0, stream)
     names = names.with_columns((pl.col(HOLDERS) > HALF_WIDTH * counting.sigma).alias(SURE))
+    names = _moved(names, totals, counts, counting.sigma).sort(keys)
     made = names if counting.terms.raw else _sensible(names, counting)
     notes = (*counting.terms.notes, *_notes(names, counting))
     return Measured(_completed(made, counting), _others(others, counting), notes)
@@ -130,6 +137,31 @@ def _noise(stream: Stream, round: int, unit: float, scale: float, cell: float) -
 
 def _open_released(columns: Columns) -> Columns:
     return {"open": columns["released"]}
+
+
+def _mark_reached(columns: Columns, totals: bool) -> Columns:
+    """The noisy totals of selected items in cells; 0 if there is none: for very popular items of auto, and public items."""
+    found = columns[SHOWN + FOUND]
+    return {
+        SHOWN + REACHED: np.where(found, columns["noisy"], 0) if totals else np.zeros(len(found), np.int64)
+    }
+
+
+def _measured_twice(columns: Columns, name: str) -> NDArray[np.int64]:
+    """The totals or the noisy counts of items that have both."""
+    return np.asarray(columns[SHOWN + name][columns[SHOWN + REACHED] > 0], np.int64)
+
+
+def _moved(
+    names: pl.DataFrame, totals: NDArray[np.int64], counts: NDArray[np.int64], sigma: float
+) -> pl.DataFrame:
+    """The items with counts by both measurements where there are two; `totals` and `counts` are those of all such items."""
+    order = np.lexsort((counts, totals))  # the same on every engine
+    by_both = np.rint(by_neighbours(counts[order].astype(np.float64), sigma)).astype(np.int64)
+    columns = {REACHED: totals[order], HOLDERS: counts[order], BOTH: by_both}
+    of_pairs = pl.DataFrame(columns).unique([REACHED, HOLDERS], keep="first", maintain_order=True)
+    found = names.join(of_pairs, on=[REACHED, HOLDERS], how="left")
+    return found.with_columns(pl.coalesce(BOTH, HOLDERS).alias(HOLDERS)).drop(REACHED, BOTH)
 
 
 def _add_noise(columns: Columns, sigma: float, stream: Stream) -> Columns:
