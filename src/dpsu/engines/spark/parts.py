@@ -5,7 +5,7 @@ divided into shards by their digests. A part sums the weights of its users befor
 everybody holds costs one number per part.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
@@ -36,6 +36,9 @@ from dpsu.sources.columns import require_types, require_values
 
 BATCH_ROWS, BATCH_BYTES = 1 << 17, 1 << 26
 """Rows, or bytes if rows are long, that are collected before they are divided: Spark's own batches are too small."""
+
+MARKS = ("open", "released")
+"""The columns of letters to parts that are truth values; all others are numbers."""
 
 BLOCKS = pa.schema([("place", pa.int64()), ("first", pa.int64()), ("rows", pa.binary())])
 """Blocks of rows on their way to a part."""
@@ -172,7 +175,7 @@ def weigh_informed(
 ) -> pa.Table:
     """The weights of the users of a part, after the shards have sent the columns of its items."""
     (part,) = own
-    rows, columns = part.content, _read_mail(mail)
+    rows, columns = part.content, _read_mail(mail, *([rule.reads] if rule.reads else []), "open")
     if cut is not None:
         (rows,) = LocalEngine(1).bound([rows], cut.max_items, cut.stream, round=cut.round, keep=columns)
     return as_table(_weighed(part.place, rows, columns, rule, shards))
@@ -186,7 +189,7 @@ def _weighed(part: int, rows: Rows, columns: Columns, rule: Rule, shards: Places
 def restrict(own: list[Letter], mail: list[Letter]) -> pa.Table:
     """A part restricted to open items, after the shards have sent which are."""
     (part,) = own
-    (left,) = LocalEngine(1).restrict([part.content], _read_mail(mail))
+    (left,) = LocalEngine(1).restrict([part.content], _read_mail(mail, "open"))
     return as_table([part._replace(content=replace(left, table=None))])
 
 
@@ -211,7 +214,7 @@ def decode(own: list[Letter], mail: list[Letter]) -> pa.Table:
     """The names of a part's items that are released."""
     (part,) = own
     names, order, types = part.content
-    released = order[_read_mail(mail)["released"]]
+    released = order[_read_mail(mail, "released")["released"]]
     return names.decode(released.astype(np.uint32)).to_arrow().cast(types)
 
 
@@ -296,8 +299,9 @@ def _to_shards(
         yield Letter(shards[number], part, {name: column[own] for name, column in columns.items()}, turn)
 
 
-def _read_mail(mail: list[Letter]) -> dict[str, NDArray[Any]]:
-    """The letters of all shards to one part, in the order of its items."""
+def _read_mail(mail: list[Letter], *reads: str) -> dict[str, NDArray[Any]]:
+    """The letters of all shards to one part, in the order of its items; none come to a part without items."""
     contents = [letter.content for letter in sorted(mail, key=lambda letter: letter.sender)]
-    names: Mapping[str, Any] = contents[0] if contents else {}
-    return {name: np.concatenate([content[name] for content in contents]) for name in names}
+    if not contents:
+        return {name: np.zeros(0, np.bool_ if name in MARKS else np.float64) for name in reads}
+    return {name: np.concatenate([content[name] for content in contents]) for name in contents[0]}
