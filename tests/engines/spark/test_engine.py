@@ -96,6 +96,14 @@ def test_spark_releases_what_this_machine_does(algorithm: str, mode: str) -> Non
     assert spark.statement == local.statement
 
 
+def test_users_without_any_word_are_no_error() -> None:
+    """Alone in a part of an exchange they have no items there, and no letters come to it."""
+    frame = pl.DataFrame({"user": range(9), "body": ["..."] * 8 + ["hello"]})
+    with pytest.warns(dpsu.EmptyRelease):
+        local, spark = both(frame, "exchange", user="user", text="body", algorithm="weighted-gaussian")
+    assert spark.items == local.items == []
+
+
 def corpus_of(name: str) -> pl.DataFrame:
     """Part of a corpus that comes with the package; Spark has no unsigned numbers."""
     if name == "arxiv_titles_small":

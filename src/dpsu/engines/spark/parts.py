@@ -5,7 +5,7 @@ divided into shards by their digests. A part sums the weights of its users befor
 everybody holds costs one number per part.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
@@ -38,6 +38,9 @@ from dpsu.sources.columns import require_types, require_values
 
 BATCH_ROWS, BATCH_BYTES = 1 << 17, 1 << 26
 """Rows, or bytes if rows are long, that are collected before they are divided: Spark's own batches are too small."""
+
+MARKS = ("open", "released", "other")
+"""The columns of letters to parts that are truth values; all others are numbers."""
 
 BLOCKS = pa.schema([("place", pa.int64()), ("first", pa.int64()), ("rows", pa.binary())])
 """Blocks of rows on their way to a part."""
@@ -178,7 +181,7 @@ def weigh_informed(
 ) -> pa.Table:
     """The weights of the users of a part, after the shards have sent the columns of its items."""
     (part,) = own
-    rows, columns = part.content, _read_mail(mail)
+    rows, columns = part.content, _read_mail(mail, *([rule.reads] if rule.reads else []), "open")
     if cut is not None:
         (rows,) = LocalEngine(1).bound([rows], cut.max_items, cut.stream, round=cut.round, keep=columns)
     return as_table(_weighed(part.place, rows, columns, rule, shards))
@@ -192,7 +195,7 @@ def _weighed(part: int, rows: Rows, columns: Columns, rule: Rule, shards: Places
 def restrict(own: list[Letter], mail: list[Letter]) -> pa.Table:
     """A part restricted to open items, after the shards have sent which are."""
     (part,) = own
-    (left,) = LocalEngine(1).restrict([part.content], _read_mail(mail))
+    (left,) = LocalEngine(1).restrict([part.content], _read_mail(mail, "open"))
     return as_table([part._replace(content=replace(left, table=None))])
 
 
@@ -233,7 +236,7 @@ def decode_shown(own: list[Letter], mail: list[Letter]) -> pa.Table:
 def _decoded(own: list[Letter], mail: list[Letter]) -> pl.DataFrame:
     (part,) = own
     names, order, _ = part.content
-    columns = _read_mail(mail)
+    columns = _read_mail(mail, "released")
     beside = {name.removeprefix(SHOWN): columns[name] for name in columns if name.startswith(SHOWN)}
     decoded: pl.DataFrame = names.decode(order[columns["released"]].astype(np.uint32), beside)
     return decoded
@@ -242,7 +245,7 @@ def _decoded(own: list[Letter], mail: list[Letter]) -> pl.DataFrame:
 def count_with_other(own: list[Letter], mail: list[Letter]) -> pa.Table:
     """The number of users of a part with an item whose column `other` is true."""
     (part,) = own
-    users = count_users_with(part.content.indptr, part.content.items, _read_mail(mail)["other"])
+    users = count_users_with(part.content.indptr, part.content.items, _read_mail(mail, "other")["other"])
     return pa.table({"found": pa.array([users], pa.int64())})
 
 
@@ -265,7 +268,8 @@ def sum_others(
 def _summed(
     own: list[Letter], mail: list[Letter], name: str, limits: tuple[int, int], cut: int
 ) -> tuple[int, Rows, NDArray[np.int64], int]:
-    content, columns = {letter.sender: letter.content for letter in own}, _read_mail(mail)
+    content = {letter.sender: letter.content for letter in own}
+    columns = _read_mail(mail, "released", "other")
     rows, values = content[SELF], content[VALUES][name]
     totals, marked = np.zeros(len(rows.item_digests), np.int64), (columns["released"], columns["other"])
     rest = sum_values(rows.indptr, rows.items, *marked, values, *limits, cut, totals)
@@ -364,8 +368,9 @@ def _to_shards(
         yield Letter(shards[number], part, {name: column[own] for name, column in columns.items()}, turn)
 
 
-def _read_mail(mail: list[Letter]) -> dict[str, NDArray[Any]]:
-    """The letters of all shards to one part, in the order of its items."""
+def _read_mail(mail: list[Letter], *reads: str) -> dict[str, NDArray[Any]]:
+    """The letters of all shards to one part, in the order of its items; none come to a part without items."""
     contents = [letter.content for letter in sorted(mail, key=lambda letter: letter.sender)]
-    names: Mapping[str, Any] = contents[0] if contents else {}
-    return {name: np.concatenate([content[name] for content in contents]) for name in names}
+    if not contents:
+        return {name: np.zeros(0, np.bool_ if name in MARKS else np.float64) for name in reads}
+    return {name: np.concatenate([content[name] for content in contents]) for name in contents[0]}
