@@ -8,8 +8,6 @@ from collections.abc import Callable
 from functools import wraps
 from typing import NoReturn, ParamSpec, TypeVar
 
-import polars as pl
-
 from dpsu.errors import DpsuError, SourceError
 
 P = ParamSpec("P")
@@ -44,6 +42,8 @@ def raise_alone(error: BaseException) -> NoReturn:
 
 
 def _without_data(error: BaseException, failed: str) -> BaseException:
+    import polars as pl  # here, because a plan uses this module and reads nothing
+
     foreign = isinstance(error, Exception | pl.exceptions.PanicException)
     if foreign and not isinstance(error, DpsuError | MemoryError):
         alone = SourceError(f"{failed} with {type(error).__name__}")
