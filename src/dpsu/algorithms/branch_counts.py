@@ -81,7 +81,7 @@ def cut_of_sizes(users: Sequence[int], scale: float, popular: int) -> int | None
 
     Popular items have left these sets, but they count as well: up to as many as that size, or as the default cut.
     """
-    clear = rule.seen(users, scale)
+    clear = rule.clear_of(users, scale)
     below = 0
     for count, size in zip(clear, rule.MIDDLES, strict=False):
         below += count
