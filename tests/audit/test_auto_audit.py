@@ -2,9 +2,9 @@
 
 The last tests run the private steps of the program many times and attack what they show.
 
-One user more changes what is popular, the histogram, the demand and the branch. Outcomes are whether the item is popular, the
-noisy size, the noisy demand, and what the branch shows: whether the item is released in the ℓ1 branch, a noisy sum in the
-Gaussian one. Their probabilities are sums, so the excess over e^epsilon is computed instead of estimated.
+One user more changes what is popular, the histogram, the demand and the branch. Outcomes are whether the item is popular,
+the noisy size, the noisy demand, and what the branch shows: whether the item is released in the ℓ1 branch, a noisy sum in
+the Gaussian one. Their probabilities are sums, so the excess over e^epsilon is computed instead of estimated.
 """
 
 import itertools
