@@ -7,9 +7,9 @@
     python -m experiments.auto_study lattice
 
 `scan` draws shapes of three kinds at random and writes a line of JSON for every shape and two values of epsilon. `fit`
-prints what rules lose that choose the ℓ1 family up to some demand. `losses` divides what `auto` loses into the cost of its private
-steps, a wrong algorithm and a wrong max_items. `parts` compares the demand up to which the ℓ1 family is better, with and
-without parts. `lattice` compares policy-laplace and ordered-laplace at large epsilon.
+prints what rules lose that choose the ℓ1 family up to some demand. `losses` divides what `auto` loses into the cost of its
+private steps, a wrong algorithm and a wrong max_items. `parts` compares the demand up to which the ℓ1 family is better,
+with and without parts. `lattice` compares policy-laplace and ordered-laplace at large epsilon.
 """
 
 import argparse
