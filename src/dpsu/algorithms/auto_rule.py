@@ -52,11 +52,11 @@ CUTOFFS = 2.0
 WIDTHS = (1, 2, 3, 5, 8, 12, 20, 30, 50, 100, 300, 1000)
 """How many items of a user can count in full in the demand."""
 
-BLURRED = 0.3
+BLURRED = 0.2
 """The largest standard deviation of the demand's noise, unless that means less than half of the mean size."""
 
 CAUTION = 0.5
-"""Standard deviations of its noise that are added to the demand: noise then seldom passes for a small one."""
+"""Standard deviations of its noise that are added to the demand."""
 
 IN_PARTS, MIDDLE_IN_PARTS = -0.93, 0.3
 """What parts add to the logarithm of the largest demand, at most 0: they cost the ℓ1 family a fifth of its items where an
@@ -89,9 +89,10 @@ class Seen:
 
     @property
     def demand(self) -> float:
-        """Budgets per user that would fill every item; not less than what noise may hide."""
+        """Budgets per user that would fill every item, noise and the items beyond the width estimated on the high side."""
         noise = CAUTION * math.sqrt(2) * self.scales[1]
-        return self.width * (self.budgets + noise) / sum(self.clear)
+        beyond = mean_size(self.clear) / mean_size(self.clear, self.width)
+        return self.width * (self.budgets + noise) / sum(self.clear) * math.sqrt(beyond)
 
 
 def by_size(typical: float, middle: float, parts: int) -> str:

@@ -16,7 +16,7 @@ CUTS = [3, 10, 30, 100, 300, 1000]
 ENDS = [1, 2, 3, 5, 8, 16, 30, 100, 300, 1000]
 WIDTHS = [1, 2, 3, 5, 8, 12, 20, 30, 50, 100, 300, 1000]
 WHOLE, LARGE, FEW, FEW_IN_PARTS, EVEN_FROM, EVEN_TO = 0.98, 55, 3, 2.5, 2.15, 2.48
-LARGEST_DEMAND, BLURRED, CAUTION = 2.0, 0.3, 0.5
+LARGEST_DEMAND, BLURRED, CAUTION = 2.0, 0.2, 0.5
 IN_PARTS, MIDDLE_IN_PARTS = -0.93, 0.3
 TURN, TURN_IN_PARTS = 4.2, 3.7
 NEAR = 1e-9
@@ -40,7 +40,8 @@ def choices(seen: Seen, middle: float, parts: int, counted: bool) -> set[Branch]
         return {(FOCUSED, CUTS[-1])}
     mean = _mean(clear, LARGE)
     noise = CAUTION * math.sqrt(2) * seen.scales[1]
-    demand = seen.width * (seen.budgets + noise) / sum(clear)
+    beyond = _mean(clear) / _mean(clear, seen.width)
+    demand = seen.width * (seen.budgets + noise) / sum(clear) * math.sqrt(beyond)
     parted = min(0.0, IN_PARTS + MIDDLE_IN_PARTS * math.log(middle)) if parts > 1 else 0.0
     largest, few = LARGEST_DEMAND * math.exp(parted), FEW if parts == 1 else FEW_IN_PARTS
     surely_l1, maybe_l1 = (
