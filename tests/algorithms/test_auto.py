@@ -12,7 +12,6 @@ from user_sets import numbered, sets_of
 import dpsu
 from dpsu.algorithms import auto_rule as rule
 from dpsu.algorithms.auto import (
-    ALPHA,
     DELTA_L1,
     DELTA_NEW,
     DELTA_POPULAR,
@@ -180,7 +179,7 @@ def test_the_verifier_knows_the_rule(users, budgets, scales, middle, parts, coun
     seen = (users, budgets, width, scales)
     possible = choices(Seen(*seen), middle, parts, counted)
     assert rule.choose(rule.Seen(*seen), middle, parts, counted) in possible
-    assert len(possible) <= 3
+    assert len(possible) <= 5
 
 
 def seen_of(bin_of_all, demand=5.0, scale=10.0, users=10**5):
@@ -192,7 +191,7 @@ def seen_of(bin_of_all, demand=5.0, scale=10.0, users=10**5):
 
 def test_few_users_mean_focused_gaussian():
     few = rule.Seen([50] * 11, 100, 1, (100.0, 100.0))
-    assert rule.choose(few, 15.0, 1) == (rule.FOCUSED, rule.UNKNOWN)
+    assert rule.choose(few, 15.0, 1) == rule.Branch(rule.FOCUSED, rule.UNKNOWN)
 
 
 def test_small_sets_mean_the_l1_family():
@@ -202,7 +201,12 @@ def test_small_sets_mean_the_l1_family():
 
 def test_the_demand_decides_for_larger_sets():
     assert rule.choose(seen_of(7, demand=1.0), 15.0, 1)[0] == rule.ORDERED
-    assert rule.choose(seen_of(7, demand=5.0), 15.0, 1) == (rule.FOCUSED, 100)
+    assert rule.choose(seen_of(7, demand=5.0), 15.0, 1) == rule.Branch(rule.FOCUSED, 100)
+
+
+def test_a_low_demand_raises_the_cutoff():
+    low, high = (rule.choose(seen_of(0, demand=demand), 15.0, 1).alpha for demand in (0.5, 1.5))
+    assert (low, high) == (rule.ALPHA_IF_LOW, rule.ALPHA)
 
 
 def test_noise_that_hides_the_demand_means_focused_gaussian():
@@ -239,8 +243,8 @@ def test_a_sample_settles_the_branch_of_the_whole():
     mechanism, sets = mechanism_for(epsilon=1.0), sets_of([[n] for n in range(200)])
     with LocalEngine(1) as engine:
         small, whole = (mechanism.settled(engine, sets, STREAM, factor) for factor in (1.0, 200.0))
-    assert small is mechanism.branches[rule.FOCUSED, rule.UNKNOWN]
-    assert whole is mechanism.branches[rule.ORDERED, rule.MAX_ITEMS]
+    assert small is mechanism.branches[rule.Branch(rule.FOCUSED, rule.UNKNOWN)]
+    assert whole is mechanism.branches[rule.Branch(rule.ORDERED, rule.MAX_ITEMS, rule.ALPHA_IF_LOW)]
 
 
 # Hints and max_items.
@@ -249,7 +253,7 @@ def test_a_sample_settles_the_branch_of_the_whole():
 def test_a_hint_chooses_for_free():
     hinted, plain = (
         dpsu.Auto(typical_items=3).calibrate(Request.asked(1, 1e-6, "auto")),
-        dpsu.OrderedLaplace(alpha=ALPHA).calibrate(Request(1, 1e-6, 300)),
+        dpsu.OrderedLaplace(alpha=rule.ALPHA).calibrate(Request(1, 1e-6, 300)),
     )
     ((_, branch),) = hinted.branches.items()
     assert branch.parameters() == plain.parameters()

@@ -28,7 +28,7 @@ MOST_HOLDERS = 40
 
 def chances_of(mechanism, holders):
     """The chance of an item with so many holders, who have no other: of being popular, and in the ℓ1 branch."""
-    branch = mechanism.branches[auto_rule.ORDERED, auto_rule.MAX_ITEMS]
+    branch = mechanism.branches[auto_rule.Branch(auto_rule.ORDERED, auto_rule.MAX_ITEMS, auto_rule.ALPHA)]
     popular = mechanism.sizing.curve.probability(np.array([float(holders)]))
     return float(popular[0]), float(branch.chance(np.array([holders]), 1)[0])
 

@@ -77,6 +77,7 @@ FORGED_AUTO: list[Forgery] = [
         branch_of_larger_epsilon=chosen("epsilon", to=times(1.1)),
         branch_with_another_cutoff=chosen("parameters", "kappa", to=times(1.1)),
         branch_with_another_max_items=chosen("max_items", to=10),
+        branch_with_another_alpha=chosen("parameters", "alpha", to=3.0),
         branch_that_the_rule_does_not_choose=chosen("algorithm", to="policy-laplace"),
         branch_that_no_rule_knows=chosen("algorithm", to="weighted-laplace"),
         branch_left_out=without(P, "chosen"),

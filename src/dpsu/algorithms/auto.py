@@ -8,6 +8,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -42,9 +43,6 @@ DELTA_POPULAR, DELTA_L1, DELTA_NEW = 0.02, 0.93, 0.39
 
 LONGEST = 10**5
 """Sets are cut to this size before popular items are counted."""
-
-ALPHA = 4.0
-"""Noise scales from the threshold to the cutoff in the ℓ1 branch: 0.9 % of the items that many users hold are left out."""
 
 ROUND = (1 << 16) + 1
 """The round of the private steps: no branch uses it, so their coins are independent of its coins."""
@@ -93,12 +91,12 @@ class Sizing:
     @property
     def filled(self) -> float:
         """The budgets that fill an item in the demand."""
-        return rule.CUTOFFS * (self.middle + ALPHA / self.epsilon_l1)
+        return rule.CUTOFFS * (self.middle + rule.FILLED_ALPHA / self.epsilon_l1)
 
 
 @dataclass(frozen=True)
 class AutoMechanism(Mechanism):
-    """The steps, and the mechanism of every branch that the rule can choose, by algorithm and max_items.
+    """The steps, and the mechanism of every branch that the rule can choose.
 
     Without `sizing` the caller's hint has chosen the only branch. `counted` says that counts share the budget of a branch.
     """
@@ -107,7 +105,7 @@ class AutoMechanism(Mechanism):
     typical_items: float | None
     parts: int
     sizing: Sizing | None
-    branches: Mapping[tuple[str, int], Mechanism]
+    branches: Mapping[rule.Branch, Mechanism]
     counted: bool = False
 
     def select(self, engine: Engine, sets: Any, stream: Stream) -> Any:
@@ -161,17 +159,22 @@ class AutoMechanism(Mechanism):
         left, _ = self.without_popular(engine, sample, stream, factor)
         return self.branches[self.choice(self.seen(engine, left, stream, factor, noisy=False))]
 
-    def choice(self, seen: rule.Seen) -> tuple[str, int]:
+    def choice(self, seen: rule.Seen) -> rule.Branch:
         """The branch for what the private steps show."""
         assert self.sizing is not None
-        name, cut = rule.choose(seen, self.sizing.middle, self.parts, self.counted)
-        return name, cut if self.request.free else self.request.max_items
+        found = rule.choose(seen, self.sizing.middle, self.parts, self.counted)
+        return found if self.request.free else found._replace(max_items=self.request.max_items)
+
+    def branch_of(self, chosen: Mapping[str, Any]) -> Mechanism:
+        """The branch that the statement names as chosen."""
+        alpha = chosen["parameters"].get("alpha")
+        return self.branches[rule.Branch(chosen["algorithm"], chosen["max_items"], alpha)]
 
     def chance(self, holders: NDArray[np.int64], set_size: int) -> Floats:
         """That of the branch for users who all have sets of this size."""
         middle = self.sizing.middle if self.sizing else _middle(self.request)
         name = rule.by_size(self.typical_items or set_size, middle, self.parts)
-        own = [branch for (found, _), branch in self.branches.items() if found == name]
+        own = [branch for place, branch in self.branches.items() if place.algorithm == name]
         cuts = [branch for branch in own if branch.request.max_items >= set_size] or own[-1:]
         return cuts[0].chance(holders, set_size)
 
@@ -214,20 +217,20 @@ class AutoMechanism(Mechanism):
             "chosen": self._branch(self.choice(seen)),
         }
 
-    def _branch(self, place: tuple[str, int]) -> dict[str, Any]:
+    def _branch(self, place: rule.Branch) -> dict[str, Any]:
         """The chosen branch as a small statement, at the privacy that it has by itself."""
-        mechanism, (name, max_items) = self.branches[place], place
+        mechanism = self.branches[place]
         budget = mechanism.budget()
         return {
             "kind": "single",
-            "algorithm": name,
+            "algorithm": place.algorithm,
             "calibration": "exact",
-            "max_items": max_items,
+            "max_items": place.max_items,
             "parameters": mechanism.parameters(),
             "epsilon": mechanism.request.epsilon,
             "delta": mechanism.request.delta,
             "budget": asdict(budget) if budget else None,
-            "proof": PROOFS[name],
+            "proof": PROOFS[place.algorithm],
         }
 
 
@@ -318,22 +321,21 @@ class Auto(Algorithm):
         if request.free:
             request = replace(request, max_items=rule.MAX_ITEMS)
         if self.typical_items is not None:
-            name, cut = rule.choose_by_hint(self.typical_items, _middle(request), parts)
-            cut = cut if request.free else request.max_items
-            own = replace(request, max_items=cut)
-            found = FocusedGaussian() if name == rule.FOCUSED else l1_algorithm(name, parts)
-            return AutoMechanism(
-                request, self.typical_items, parts, None, {(name, cut): found.calibrate(own)}
-            )
+            place = rule.choose_by_hint(self.typical_items, _middle(request), parts)
+            place = place if request.free else place._replace(max_items=request.max_items)
+            own = replace(request, max_items=place.max_items)
+            found = FocusedGaussian() if place.algorithm == rule.FOCUSED else l1_algorithm(place, parts)
+            return AutoMechanism(request, self.typical_items, parts, None, {place: found.calibrate(own)})
         sizing = Sizing.of(request)
         l1 = Request(sizing.epsilon_l1, sizing.delta_l1, request.max_items)
         cuts = rule.CANDIDATES if request.free else (request.max_items,)
-        branches: dict[tuple[str, int], Mechanism] = {
-            (rule.FOCUSED, cut): focused_within(replace(request, max_items=cut), sizing.focused)
+        branches: dict[rule.Branch, Mechanism] = {
+            rule.Branch(rule.FOCUSED, cut): focused_within(replace(request, max_items=cut), sizing.focused)
             for cut in cuts
         }
-        for name in (rule.ORDERED, rule.POLICY):
-            branches[name, request.max_items] = l1_algorithm(name, parts).calibrate(l1)
+        for name, alpha in product((rule.ORDERED, rule.POLICY), (rule.ALPHA, rule.ALPHA_IF_LOW)):
+            place = rule.Branch(name, request.max_items, alpha)
+            branches[place] = l1_algorithm(place, parts).calibrate(l1)
         return AutoMechanism(request, None, parts, sizing, branches)
 
 
@@ -342,10 +344,11 @@ def _middle(request: Request) -> float:
     return ReleaseCurve(request.epsilon, request.delta).midpoint
 
 
-def l1_algorithm(name: str, parts: int) -> Algorithm:
+def l1_algorithm(place: rule.Branch, parts: int) -> Algorithm:
     """The ℓ1 algorithm of a branch."""
-    kind = OrderedLaplace if name == rule.ORDERED else PolicyLaplace
-    return kind(alpha=ALPHA, parts=parts)
+    assert place.alpha is not None
+    kind = OrderedLaplace if place.algorithm == rule.ORDERED else PolicyLaplace
+    return kind(alpha=place.alpha, parts=parts)
 
 
 ALGORITHMS = (Auto,)

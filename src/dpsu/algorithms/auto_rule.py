@@ -7,6 +7,7 @@ The rule was fitted on synthetic data (docs/auto-study.md). The verifier has its
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 VERSION = "auto/1"
 
@@ -46,8 +47,18 @@ FEW, FEW_IN_PARTS = 3.0, 2.5
 DEMAND = 2.0
 """With at most this demand it released more in most of the other shapes."""
 
-CUTOFFS = 2.0
-"""An item is filled in the demand when it has this many times the cutoff of the ℓ1 family."""
+LOW_DEMAND = 0.8
+"""With at most this demand there are budgets for a higher cutoff, which leaves out fewer items that many users hold."""
+
+ALPHA, ALPHA_IF_LOW = 5.0, 8.0
+"""Noise scales from the threshold to the cutoff of the ℓ1 family. 0.3 % of the items that many users hold are left out by
+chance, and 0.02 % if the demand is low."""
+
+FEW_TYPICAL = 2.0
+"""The demand counts as low up to this hint."""
+
+CUTOFFS, FILLED_ALPHA = 2.0, 4.0
+"""An item is filled in the demand when it has this many times the cutoff that this alpha means."""
 
 WIDTHS = (1, 2, 3, 5, 8, 12, 20, 30, 50, 100, 300, 1000)
 """How many items of a user can count in full in the demand."""
@@ -68,6 +79,14 @@ TURN, TURN_IN_PARTS = 4.2, 3.7
 EVEN_FROM, EVEN_TO = 2.15, 2.48
 """With a midpoint between these and a mean size below FEW, raising all items of a user evenly releases more than filling
 them in order: two whole budgets are too little then, and five half ones are enough."""
+
+
+class Branch(NamedTuple):
+    """An algorithm, its max_items and, in the ℓ1 family, its alpha."""
+
+    algorithm: str
+    max_items: int
+    alpha: float | None = None
 
 
 @dataclass(frozen=True)
@@ -142,24 +161,25 @@ def width_of(users: Sequence[int], scales: tuple[float, float]) -> int:
     return max((width for width in WIDTHS if width <= wanted), default=WIDTHS[0])
 
 
-def choose(seen: Seen, middle: float, parts: int, counted: bool = False) -> tuple[str, int]:
-    """The algorithm and max_items for what the private steps show.
+def choose(seen: Seen, middle: float, parts: int, counted: bool = False) -> Branch:
+    """The branch for what the private steps show.
 
     Beside counts only small sets mean the ℓ1 family: counts have about 2.5 times the noise there.
     """
     clear = seen.clear
     if not clear:
-        return FOCUSED, UNKNOWN
+        return Branch(FOCUSED, UNKNOWN)
     mean = mean_size(clear, LARGE)
     few = FEW if parts == 1 else FEW_IN_PARTS
     if mean < few or (not counted and seen.demand <= largest_demand(middle, parts)):
-        return within_l1(mean, middle), MAX_ITEMS
-    return FOCUSED, cut_of(clear)
+        alpha = ALPHA_IF_LOW if seen.demand <= LOW_DEMAND else ALPHA
+        return Branch(within_l1(mean, middle), MAX_ITEMS, alpha)
+    return Branch(FOCUSED, cut_of(clear))
 
 
-def choose_by_hint(typical: float, middle: float, parts: int) -> tuple[str, int]:
+def choose_by_hint(typical: float, middle: float, parts: int) -> Branch:
     """The same for a typical number of items that the caller knows: room for users with ten times as many."""
     algorithm = by_size(typical, middle, parts)
     if algorithm != FOCUSED:
-        return algorithm, MAX_ITEMS
-    return algorithm, next((size for size in CANDIDATES if size >= 10 * typical), MAX_ITEMS)
+        return Branch(algorithm, MAX_ITEMS, ALPHA_IF_LOW if typical <= FEW_TYPICAL else ALPHA)
+    return Branch(algorithm, next((size for size in CANDIDATES if size >= 10 * typical), MAX_ITEMS))

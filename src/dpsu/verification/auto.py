@@ -23,7 +23,7 @@ from dpsu.verification.checks import (
     whole,
     within,
 )
-from dpsu.verification.choice import CUTS, FOCUSED, ORDERED, POLICY, Seen, by_hint, choices, widths
+from dpsu.verification.choice import CUTS, FOCUSED, ORDERED, POLICY, Branch, Seen, by_hint, choices, widths
 from dpsu.verification.gaussian import budget_covers
 from dpsu.verification.intervals import Interval, at_most, delta_gaussian, exact, high
 
@@ -37,7 +37,7 @@ DEMAND = ("epsilon", "filled", "width", "budgets")
 BRANCHES = (FOCUSED, ORDERED, POLICY)
 MOST_PARTS, MOST_USERS, MOST_ITEMS, LARGEST_HINT = 1000, 2**62, 2**32, 10**6
 BINS = [1, 2, 3, 4, 6, 9, 17, 31, 101, 301, 1001]
-CUTOFFS, ALPHA = 2, 4
+CUTOFFS, FILLED_ALPHA = 2, 4
 """The demand fills items to this many cutoffs, and a cutoff is this many noise scales above the midpoint."""
 
 Small = Callable[[Fields, str], list[Check]]
@@ -93,7 +93,7 @@ def _private(stated: Stated, chosen: Fields, parts: int, asked: Fields, counts: 
     if not isinstance(known, int) or isinstance(known, bool) or not 0 <= known <= MOST_ITEMS:
         raise ValueError(f"{known!r} is not a number of popular items")
     middle = _middle(positive(l1["epsilon"]), chance(l1["delta"]))
-    filled = CUTOFFS * (middle + ALPHA / positive(l1["epsilon"]))
+    filled = CUTOFFS * (middle + FILLED_ALPHA / positive(l1["epsilon"]))
     scales = 1 / float(sizes["epsilon"]), 1 / float(demand["epsilon"])
     seen = Seen(users, demand["budgets"], whole(demand["width"]), scales)
     asked_for_demand = seen.width in widths(users, scales) and close(number(demand["filled"]), filled)
@@ -207,7 +207,8 @@ def _in_parts(chosen: Fields, parts: int) -> bool:
     return bool(chosen["algorithm"] == FOCUSED or chosen["parameters"]["parts"] == parts)
 
 
-def _chosen(chosen: Fields, possible: set[tuple[str, int]], asked: Fields) -> Check:
-    found, free = (chosen["algorithm"], chosen["max_items"]), asked["max_items"] == "auto"
-    allowed = possible if free else {(name, asked["max_items"]) for name, _ in possible}
+def _chosen(chosen: Fields, possible: set[Branch], asked: Fields) -> Check:
+    found = chosen["algorithm"], chosen["max_items"], chosen["parameters"].get("alpha")
+    free = asked["max_items"] == "auto"
+    allowed = possible if free else {(name, asked["max_items"], alpha) for name, _, alpha in possible}
     return Check("choice", found in allowed, f"{found[0]}, max_items {found[1]}: the rule chooses it")
