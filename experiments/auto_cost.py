@@ -25,9 +25,10 @@ def seconds(source: Source, mechanism: AutoMechanism, seed: int) -> list[float]:
     with LocalEngine() as engine:
         sets: Any = engine.read(source, stream)
         clock.append(time.perf_counter())
-        left, users, popular = mechanism.sized(engine, sets, stream)
+        left, _ = mechanism.without_popular(engine, sets, stream)
+        seen = mechanism.seen(engine, left, stream)
         clock.append(time.perf_counter())
-        items = mechanism.branches[mechanism.choice(users, popular)].select(engine, left, stream)
+        items = mechanism.branches[mechanism.choice(seen)].select(engine, left, stream)
         engine.names(sets, items)
         clock.append(time.perf_counter())
     return np.diff(clock).tolist()

@@ -1,16 +1,15 @@
 """How the rule of `auto` was fitted: synthetic shapes, every algorithm that it can choose, and what the private steps see.
 
-    python -m experiments.auto_study scan [--quick] [--dense] [--first 0] [--shapes 1000] > lines.jsonl
+    python -m experiments.auto_study scan [--quick] [--first 0] [--shapes 150] > lines.jsonl
     python -m experiments.auto_study fit lines.jsonl …
     python -m experiments.auto_study losses lines.jsonl …
+    python -m experiments.auto_study parts lines.jsonl …
     python -m experiments.auto_study lattice
-    python -m experiments.auto_study parts
 
-`scan` draws shapes at random and writes a line of JSON for every shape, epsilon and delta. `--dense` draws shapes with more
-holders per item, which the rule was not fitted to. `fit` prints the coefficients of
-the score, and how often rules with other terms choose wrongly, on shapes that they were not fitted to. `losses` divides what
-`auto` loses into the cost of its private steps, a wrong algorithm and a wrong max_items. `lattice` compares policy-laplace
-and ordered-laplace at large epsilon. `parts` fits what 8 parts cost ordered-laplace.
+`scan` draws shapes of three kinds at random and writes a line of JSON for every shape and two values of epsilon. `fit`
+prints what rules lose that choose the ℓ1 family up to some demand. `losses` divides what `auto` loses into the cost of its
+private steps, a wrong algorithm and a wrong max_items. `parts` compares the demand up to which the ℓ1 family is better,
+with and without parts. `lattice` compares policy-laplace and ordered-laplace at large epsilon.
 """
 
 import argparse
@@ -18,20 +17,21 @@ import json
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 
 from dpsu.algorithms import auto_rule as rule
-from dpsu.algorithms.auto import ALPHA, Auto
+from dpsu.algorithms.auto import Auto, units_given
 from dpsu.algorithms.catalogue import build
 from dpsu.algorithms.request import Request
 from dpsu.datasets import draw_sets
 from dpsu.engines.local import LocalEngine
+from dpsu.kernels.units import ONE
 from dpsu.privacy.laplace import ReleaseCurve
 from dpsu.randomness.stream import Stream
 from dpsu.sources.source import Source
@@ -39,10 +39,9 @@ from dpsu.sources.source import Source
 Floats = NDArray[np.float64]
 Line = dict[str, Any]
 
-MOST_PAIRS, MOST_DENSE_PAIRS = 1_500_000, 1_000_000
-QUICK_PAIRS, QUICK_SHAPES = 100_000, 12
-EPSILONS, DELTAS = (0.1, 0.3, 1.0, 3.0, 10.0), (1e-5, 1e-9)
-DENSE_EPSILONS, DENSE_DELTAS = (1.0, 3.0, 10.0), (1e-5, 1e-6, 1e-9)
+MOST_PAIRS, QUICK_PAIRS, QUICK_SHAPES = 600_000, 60_000, 4
+EPSILONS, ODDS = (0.1, 0.3, 1.0, 3.0, 10.0), (0.1, 0.15, 0.25, 0.25, 0.25)
+DELTAS = (1e-5, 1e-6, 1e-7, 1e-9)
 PER_SHAPE = 2
 """Values of epsilon for every shape."""
 
@@ -52,35 +51,25 @@ WIDEST = 0.97
 """Largest share of the law that a user's set may cover."""
 
 ENOUGH = 150
-"""Lines whose best algorithm releases fewer items do not count."""
-
-DEMAND = 1.4
-"""Below this many budgets per user all items with enough holders would be filled, if the data were known exactly."""
+"""Shapes whose best algorithm releases fewer items do not count."""
 
 BEHIND = 0.6
 """Focused Gaussian with other max_items runs only if it is not this far behind."""
 
-PARTS_SHAPES, PARTS_PAIRS = 200, 400_000
-"""Shapes that `parts` draws, with up to 8 items per user on average."""
+CUTOFFS = (0.5, 1.0, 2.0, 4.0)
+"""How many cutoffs fill an item: what `fit` compares. The rule has rule.CUTOFFS."""
 
-FOLDS = 6
-STEEPNESS = 8.0
-NEAR = 0.5
+LARGEST = (1.0, 1.2, 1.4, 1.6, 1.8, 2.0, 2.2, 2.4, 2.7, 3.0)
+"""Values of the largest demand for the ℓ1 family."""
 
-TERMS: dict[str, Sequence[str]] = {
-    "mean": ("one", "mean"),
-    "harmonic mean": ("one", "harmonic"),
-    "mean, popular": ("one", "mean", "popular"),
-    "mean, popular, users": ("one", "mean", "popular", "users"),
-    "the rule": ("one", "mean", "popular", "users", "middle"),
-    "the rule, harmonic mean": ("one", "mean", "popular", "users", "middle", "harmonic"),
-    "the rule, mean squared": ("one", "mean", "popular", "users", "middle", "mean²"),
-    "the rule, products": (
-        *("one", "mean", "harmonic", "popular", "users", "middle", "mean²"),
-        *("users·mean", "middle·mean", "popular·mean", "popular·users", "popular²", "users²"),
-    ),
-}
-"""Terms of scores that were compared; products of terms are written with ·."""
+LARGEST_IN_PARTS = (0.5, 0.7, *(0.1 * each for each in range(8, 25)))
+"""The same for `parts`."""
+
+PARTS = 8
+MIDPOINTS = (1.0, 2.8, 4.0, 9.0, 25.0, 1000.0)
+"""Bounds of the midpoints that `parts` looks at."""
+NEAR = 0.25
+"""`parts` leaves out shapes where the ℓ1 family is further behind, in logarithms of the number of items."""
 
 
 def shape_of(rng: np.random.Generator, most: int) -> Line:
@@ -109,6 +98,30 @@ def dense_shape_of(rng: np.random.Generator, most: int) -> Line:
     return {**shape, "users": users, "size": size, "items": items, "shift": shift, "topics": topics}
 
 
+def mixed_shape_of(rng: np.random.Generator, most: int) -> Line:
+    """The same with 1 to 8 items per user, and some of 30 to 2000 common items as well."""
+    shape, users = shape_of(rng, most), 10 ** rng.uniform(3.7, 5.3)
+    size, common = 10 ** rng.uniform(0, 0.9), int(10 ** rng.uniform(1.5, 3.3))
+    of_common = min(10 ** rng.uniform(0.2, 1.7), common / 3)
+    users = int(min(users, most / (size + of_common)))
+    items = int(max(500, users * size / 10 ** rng.uniform(0.4, 1.5)))
+    told = {"users": users, "size": size, "items": items, "topics": 0}
+    return {
+        **shape,
+        **told,
+        "common": common,
+        "of_common": of_common,
+        "common_zipf": rng.uniform(0, 0.8),
+    }
+
+
+KINDS: dict[str, Callable[[np.random.Generator, int], Line]] = {
+    "sparse": shape_of,
+    "dense": dense_shape_of,
+    "mixed": mixed_shape_of,
+}
+
+
 def drawn(shape: Line, rng: np.random.Generator) -> pl.DataFrame:
     """Users and items; with topics, half of a user's items are from the one topic of the user."""
     users = shape["users"]
@@ -117,6 +130,11 @@ def drawn(shape: Line, rng: np.random.Generator) -> pl.DataFrame:
         more *= np.exp(rng.normal(-(shape["spread"] ** 2) / 2, shape["spread"], users))
     law = (np.arange(1, shape["items"] + 1) + shape.get("shift", 0.0)) ** -shape["zipf"]
     sizes = np.minimum(1 + np.floor(more + rng.random(users)).astype(np.int64), _widest(law))
+    if "common" in shape:
+        common_law = np.arange(1.0, shape["common"] + 1) ** -shape["common_zipf"]
+        of_common = np.minimum(rng.poisson(shape["of_common"], users), _widest(common_law))
+        shared = len(law) + draw_sets(of_common, np.cumsum(common_law), rng)
+        return pl.concat([_frame(sizes, draw_sets(sizes, np.cumsum(law), rng)), _frame(of_common, shared)])
     if not shape["topics"]:
         return _frame(sizes, draw_sets(sizes, np.cumsum(law), rng))
     of_topic = law[: max(len(law) // shape["topics"], 2)]
@@ -146,7 +164,7 @@ class Cell:
     def __init__(self, frame: pl.DataFrame, seed: int) -> None:
         self.engine, self._seed, self._calls = LocalEngine(1), seed, 0
         self.sets = self.engine.read(Source.of(frame, user="user", item="item"), stream(3, seed))
-        self.users, self.longest = len(self.sets.indptr) - 1, int(np.diff(self.sets.indptr).max())
+        self.longest = int(np.diff(self.sets.indptr).max())
 
     def stream(self) -> Stream:
         """The next stream."""
@@ -173,62 +191,44 @@ class Cell:
         return found
 
     def auto(self, epsilon: float, delta: float) -> Line:
-        """What the private steps see, what the rule chooses, and what `auto` then releases."""
+        """What the private steps see, what the rule chooses, what `auto` then releases, and the exact demand."""
         mechanism = Auto().calibrate(Request.asked(epsilon, delta, "auto"))
-        items, told = mechanism.selected(self.engine, self.sets, self.stream())
-        chosen = told["chosen"]
-        cutoff = mechanism.sizing.middle + ALPHA / epsilon
+        shared = self.stream()
+        items, told = mechanism.selected(self.engine, self.sets, shared)
+        chosen, demand = told["chosen"], told["demand"]
+        left, _ = mechanism.without_popular(self.engine, self.sets, shared)
+        users = int(self.engine.tally(left, rule.BINS, lambda users: users).sum())
+        exact = {}
+        for count in CUTOFFS:
+            most = mechanism.sizing.filled * count / rule.CUTOFFS
+            given = units_given(self.engine, left, shared, self.longest, most) / ONE
+            exact[str(count)] = self.longest * given / max(users, 1)
+        seen = rule.Seen(told["sizes"]["users"], demand["budgets"], demand["width"], mechanism.sizing.scales)
         return {
-            "demand": float(np.minimum(np.bincount(self.sets.items), cutoff).sum() / self.users),
-            "sizes": told["sizes"]["users"],
-            "popular": told["popular"]["items"],
-            "scale": 1 / told["sizes"]["epsilon"],
+            "mean": rule.mean_size(seen.clear, rule.LARGE) if seen.clear else None,
+            "demand": seen.demand if seen.clear else None,
+            "exact": exact,
             "middle": mechanism.sizing.middle,
             "chosen": f"{chosen['algorithm']}, {chosen['max_items']}",
             "auto": int(items["released"].sum()),
+            "in_parts": self.released(rule.ORDERED, Request(epsilon, delta, rule.MAX_ITEMS), parts=PARTS),
         }
 
 
-def scan(first: int, shapes: int, most: int, dense: bool) -> Iterator[Line]:
+def scan(first: int, shapes: int, most: int) -> Iterator[Line]:
     """A line for every shape and some values of epsilon."""
-    epsilons, deltas = (DENSE_EPSILONS, DENSE_DELTAS) if dense else (EPSILONS, DELTAS)
     for number in range(first, first + shapes):
-        rng = np.random.default_rng([78 if dense else 77, number])
-        shape = dense_shape_of(rng, most) if dense else shape_of(rng, most)
-        cell = Cell(drawn(shape, rng), number)
-        for epsilon in rng.choice(epsilons, PER_SHAPE, replace=False):
-            delta = float(rng.choice(deltas))
-            told = {"number": number, **shape, "epsilon": float(epsilon), "delta": delta}
-            rivals = cell.rivals(float(epsilon), delta)
-            if max(rivals.values()) >= ENOUGH:
-                told |= {"rivals": rivals, **cell.auto(float(epsilon), delta)}
-            yield told
-
-
-def terms_of(line: Line) -> dict[str, float] | None:
-    """What a score can be made of; None if the histogram is too noisy to tell."""
-    clear = rule.seen(line["sizes"], line["scale"])
-    if not clear:
-        return None
-    terms = {
-        "one": 1.0,
-        "mean": math.log(rule.mean_size(clear)),
-        "harmonic": math.log(harmonic_mean(clear)),
-        "popular": math.log1p(line["popular"]),
-        "users": math.log(sum(clear)),
-        "middle": math.log(line["middle"]),
-    }
-    for name in ("mean", "users", "popular"):
-        terms[f"{name}²"] = terms[name] ** 2
-    for name in ("users·mean", "middle·mean", "popular·mean", "popular·users"):
-        one, other = name.split("·")
-        terms[name] = terms[one] * terms[other]
-    return terms
-
-
-def harmonic_mean(clear: Sequence[int]) -> float:
-    """The harmonic mean of the sizes of the histogram."""
-    return sum(clear) / sum(count / size for count, size in zip(clear, rule.MIDDLES, strict=True))
+        for place, (kind, draw) in enumerate(KINDS.items()):
+            rng = np.random.default_rng([97, place, number])
+            shape = draw(rng, most)
+            cell = Cell(drawn(shape, rng), number)
+            for epsilon in rng.choice(EPSILONS, PER_SHAPE, replace=False, p=ODDS):
+                delta = float(rng.choice(DELTAS))
+                told = {"kind": kind, "number": number, **shape, "epsilon": float(epsilon), "delta": delta}
+                rivals = cell.rivals(float(epsilon), delta)
+                if max(rivals.values()) >= ENOUGH:
+                    told |= {"rivals": rivals, **cell.auto(float(epsilon), delta)}
+                yield told
 
 
 def best_of(line: Line, focused: bool) -> int:
@@ -241,66 +241,42 @@ def log_ratio(line: Line) -> float:
     return math.log(max(1, best_of(line, focused=False)) / max(1, best_of(line, focused=True)))
 
 
-def fitted(terms: Floats, ratios: Floats) -> Floats:
-    """The coefficients that choose best: a logistic loss, weighted by what a wrong choice costs.
-
-    They are scaled so that a score near 0 is about the logarithm of the ratio.
-    """
-    sign, cost = np.sign(ratios), np.minimum(np.abs(ratios), NEAR)
-    spread = np.where(terms.std(0) > 0, terms.std(0), 1.0)
-    scaled = terms / spread
-
-    def loss(weights: Floats) -> tuple[float, Floats]:
-        margin = -sign * (scaled @ weights) * STEEPNESS
-        value = (cost * np.logaddexp(0, margin) / STEEPNESS).sum() + 1e-6 * len(ratios) * weights @ weights
-        slope = -(scaled * (sign * cost / (1 + np.exp(-margin)))[:, None]).sum(0)
-        return float(value), slope + 2e-6 * len(ratios) * weights
-
-    found = minimize(loss, np.zeros(terms.shape[1]), jac=True, method="BFGS").x / spread
-    near = np.abs(ratios) < NEAR
-    score = terms[near] @ found
-    return np.asarray(found * (score @ ratios[near]) / (score @ score), np.float64)
-
-
 def fit(lines: list[Line]) -> Iterator[str]:
-    """The coefficients, and the regret of rules by their terms."""
-    known = [(terms_of(line), line) for line in lines]
-    told = [(terms, line) for terms, line in known if terms is not None]
-    ratios = np.array([log_ratio(line) for _, line in told])
-    number = np.array([line["number"] for _, line in told])
+    """What rules lose by a wrong algorithm that choose the ℓ1 family up to some demand, or some mean size."""
+    told = [line for line in lines if line["demand"] is not None]
+    ratios = np.array([log_ratio(line) for line in told])
+    small = np.array([line["mean"] < rule.FEW for line in told])
     yield f"{len(lines)} lines, {len(lines) - len(told)} too noisy to tell\n"
-    yield "| terms of the score | mean loss | loses > 2.5 % | > 10 % | worst |"
-    yield "|---|---:|---:|---:|---:|"
-    for title, names in TERMS.items():
-        matrix = np.array([[terms[name] for name in names] for terms, _ in told])
-        scores = np.zeros(len(ratios))
-        for fold in range(FOLDS):
-            own = number % FOLDS == fold
-            scores[own] = matrix[own] @ fitted(matrix[~own], ratios[~own])
-        yield f"| {title} | {_regret(scores, ratios)} |"
-    now = np.array(
-        [
-            rule.score(rule.seen(line["sizes"], line["scale"]), line["popular"], line["middle"], 1)
-            for _, line in told
-        ]
-    )
-    yield f"| as the program has it | {_regret(now, ratios)} |"
-    if all("demand" in line for _, line in told):
-        l1 = np.array([not line["chosen"].startswith(rule.FOCUSED) for _, line in told])
-        low = np.array([line["demand"] < DEMAND for _, line in told])
-        yield f"| the choice of auto | {_regret(np.where(l1, 1.0, -1.0), ratios)} |"
-        yield f"| and the ℓ1 family if the demand is small | {_regret(np.where(l1 | low, 1.0, -1.0), ratios)} |"
-    names = TERMS["the rule"]
-    matrix = np.array([[terms[name] for name in names] for terms, _ in told])
-    yield "\n" + ", ".join(
-        f"{name} {value:.3f}" for name, value in zip(names, fitted(matrix, ratios), strict=True)
-    )
+    yield f"| the ℓ1 family | {' | '.join(KINDS)} | loses > 4 % | > 10 % | worst |"
+    yield "|---|" + "---:|" * (len(KINDS) + 3)
+    kinds = [line["kind"] for line in told]
+    means = np.array([line["mean"] for line in told])
+    for most in (2.0, 3.0, 4.0, 6.0):
+        yield f"| mean size below {most:g} | {_regret(means < most, ratios, kinds)} |"
+    demands = np.array([line["demand"] for line in told])
+    for most in LARGEST:
+        yield f"| mean size below 3, or demand at most {most:g} | {_regret(small | (demands <= most), ratios, kinds)} |"
+    for count in CUTOFFS:
+        exact = np.array([line["exact"][str(count)] for line in told])
+        best = min(LARGEST, key=lambda most: _lost(small | (exact <= most), ratios).mean())
+        yield (
+            f"| the same with the exact demand at {count:g} cutoffs, at most {best:g} | "
+            f"{_regret(small | (exact <= best), ratios, kinds)} |"
+        )
+    chosen = np.array([not line["chosen"].startswith(rule.FOCUSED) for line in told])
+    yield f"| as the program chose | {_regret(chosen, ratios, kinds)} |"
 
 
-def _regret(scores: Floats, ratios: Floats) -> str:
-    """What wrong choices lose: the mean, how many are large, and the largest."""
-    lost = 1 - np.exp(-np.where((scores > 0) != (ratios > 0), np.abs(ratios), 0.0))
-    return f"{100 * lost.mean():.2f} % | {(lost > 0.025).sum()} | {(lost > 0.1).sum()} | {100 * lost.max():.0f} %"
+def _lost(l1: NDArray[np.bool_], ratios: Floats) -> Floats:
+    return np.asarray(1 - np.exp(-np.where(l1 != (ratios > 0), np.abs(ratios), 0.0)), np.float64)
+
+
+def _regret(l1: NDArray[np.bool_], ratios: Floats, kinds: Sequence[str]) -> str:
+    """What wrong choices lose: the mean of each kind of shapes, how many are large, and the largest."""
+    lost = _lost(l1, ratios)
+    by_kind = [100 * lost[[each == kind for each in kinds]].mean() for kind in KINDS]
+    means = " | ".join(f"{mean:.2f} %" for mean in by_kind)
+    return f"{means} | {(lost > 0.04).sum()} | {(lost > 0.1).sum()} | {100 * lost.max():.0f} %"
 
 
 def losses(lines: list[Line]) -> Iterator[str]:
@@ -347,34 +323,37 @@ def lattice() -> Iterator[str]:
         )
 
 
-def parts() -> Iterator[str]:
-    """What 8 parts cost ordered-laplace: the logarithm of its items, divided by those without parts."""
-    terms, costs = [], []
-    for number in range(PARTS_SHAPES):
-        rng = np.random.default_rng([79, number])
-        shape = {**shape_of(rng, PARTS_PAIRS), "size": 10 ** rng.uniform(0, 0.9)}
-        cell = Cell(
-            drawn({**shape, "users": int(min(shape["users"], PARTS_PAIRS / shape["size"]))}, rng), number
+def parts(lines: list[Line]) -> Iterator[str]:
+    """What parts cost, and the demand up to which the ℓ1 family is better, by the midpoint of its curve."""
+    near = [
+        line
+        for line in lines
+        if log_ratio(line) > -NEAR and line["rivals"][f"{rule.ORDERED}, {rule.MAX_ITEMS}"] >= ENOUGH
+    ]
+    yield f"| midpoint | lines | cost of {PARTS} parts | largest demand without parts | in parts | of the rule, in parts |"
+    yield "|---|---:|---:|---:|---:|---:|"
+    for low, high in pairwise(MIDPOINTS):
+        own = [line for line in near if low <= line["middle"] < high]
+        if not own:
+            continue
+        alone = np.array([line["rivals"][f"{rule.ORDERED}, {rule.MAX_ITEMS}"] for line in own])
+        cost = np.log([max(1, line["in_parts"]) for line in own]) - np.log(alone)
+        ratios, demand = np.array([log_ratio(line) for line in own]), exact_of(own)
+        best = [
+            min(LARGEST_IN_PARTS, key=lambda most, to=to: _lost(demand <= most, to).mean())
+            for to in (ratios, ratios + cost)
+        ]
+        middle = float(np.exp(np.mean(np.log([line["middle"] for line in own]))))
+        told = rule.largest_demand(middle, PARTS)
+        yield (
+            f"| {low:g} to {high:g} | {len(own)} | {100 * (1 - np.exp(cost.mean())):.0f} % | {best[0]:g} | {best[1]:g} | "
+            f"{told:.2f} |"
         )
-        for epsilon in EPSILONS:
-            request = Request(epsilon, float(rng.choice(DELTAS)), rule.MAX_ITEMS)
-            alone, divided = (
-                np.mean([cell.released(rule.ORDERED, request, parts=count) for _ in range(2)])
-                for count in (1, 8)
-            )
-            if alone >= ENOUGH:
-                middle = ReleaseCurve(request.epsilon, request.delta).midpoint
-                terms.append((1.0, math.log(middle), math.log(len(cell.sets.items) / cell.users)))
-                costs.append(math.log(divided / alone))
-    matrix, cost = np.array(terms), np.array(costs)
-    yield f"{len(cost)} lines, from {cost.min():.3f} to {cost.max():.3f}, mean {cost.mean():.3f}\n"
-    yield "| terms | coefficients | standard deviation of the rest |"
-    yield "|---|---|---:|"
-    names = ("one", "middle", "size")
-    for count in (1, 2, 3):
-        found = np.linalg.lstsq(matrix[:, :count], cost, rcond=None)[0]
-        rest = (cost - matrix[:, :count] @ found).std()
-        yield f"| {', '.join(names[:count])} | {', '.join(f'{each:.3f}' for each in found)} | {rest:.3f} |"
+
+
+def exact_of(lines: list[Line]) -> Floats:
+    """The exact demand as the rule defines it."""
+    return np.array([line["exact"][str(rule.CUTOFFS)] for line in lines])
 
 
 def _lines(paths: Sequence[Path]) -> list[Line]:
@@ -382,33 +361,26 @@ def _lines(paths: Sequence[Path]) -> list[Line]:
     return [line for line in found if "rivals" in line]
 
 
-REPORTS: dict[str, Callable[[list[Line]], Iterator[str]]] = {"fit": fit, "losses": losses}
-TABLES: dict[str, Callable[[], Iterator[str]]] = {"lattice": lattice, "parts": parts}
+REPORTS: dict[str, Callable[[list[Line]], Iterator[str]]] = {"fit": fit, "losses": losses, "parts": parts}
 
 
 def main() -> None:
     """Lines of JSON, or what follows from them."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("what", choices=["scan", *REPORTS, *TABLES])
+    parser.add_argument("what", choices=["scan", *REPORTS, "lattice"])
     parser.add_argument("files", nargs="*", type=Path)
     parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--shapes", type=int, default=1000)
-    parser.add_argument("--quick", action="store_true", help="a dozen small shapes")
-    parser.add_argument("--dense", action="store_true", help="shapes with more holders per item")
+    parser.add_argument("--shapes", type=int, default=150)
+    parser.add_argument("--quick", action="store_true", help="a few small shapes")
     arguments = parser.parse_args()
     if arguments.what == "scan":
-        shapes = QUICK_SHAPES if arguments.quick else arguments.shapes
-        most = MOST_DENSE_PAIRS if arguments.dense else MOST_PAIRS
-        for line in scan(arguments.first, shapes, QUICK_PAIRS if arguments.quick else most, arguments.dense):
+        how = (QUICK_SHAPES, QUICK_PAIRS) if arguments.quick else (arguments.shapes, MOST_PAIRS)
+        for line in scan(arguments.first, *how):
             print(json.dumps(line), flush=True)
         return
-    found = (
-        TABLES[arguments.what]()
-        if arguments.what in TABLES
-        else REPORTS[arguments.what](_lines(arguments.files))
-    )
-    for line in found:
-        print(line, flush=True)
+    found = lattice() if arguments.what == "lattice" else REPORTS[arguments.what](_lines(arguments.files))
+    for told in found:
+        print(told, flush=True)
 
 
 if __name__ == "__main__":

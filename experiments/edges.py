@@ -24,7 +24,7 @@ import numpy as np
 
 import dpsu
 from dpsu.algorithms.auto import AutoMechanism
-from dpsu.algorithms.auto_rule import BINS
+from dpsu.algorithms.auto_rule import BINS, Seen, width_of
 from dpsu.algorithms.catalogue import CATALOGUE, build
 from dpsu.algorithms.job import promise_of
 from dpsu.algorithms.mechanism import Mechanism
@@ -149,7 +149,8 @@ def as_if_run(statement: Statement, mechanism: Mechanism, place: int = 0) -> Sta
     """The statement with what the private steps of `auto` add to it: here 10^9 users, all in one bin of sizes."""
     if not isinstance(mechanism, AutoMechanism) or mechanism.sizing is None:
         return statement
-    found = mechanism.told([10**9 * (k == place) for k in range(len(BINS))], 3)
+    users, scales = [10**9 * (k == place) for k in range(len(BINS))], mechanism.sizing.scales
+    found = mechanism.told(Seen(users, 10**9, width_of(users, scales), scales), 3)
     return replace(statement, parameters={**statement.parameters, **found})
 
 

@@ -12,13 +12,15 @@ from user_sets import numbered, sets_of
 import dpsu
 from dpsu.algorithms import auto_rule as rule
 from dpsu.algorithms.auto import (
-    ALPHA,
     DELTA_L1,
     DELTA_NEW,
     DELTA_POPULAR,
+    EPSILON_DEMAND,
     EPSILON_POPULAR,
     EPSILON_SIZES,
+    MOST_EPSILON,
     ROUND,
+    units_given,
 )
 from dpsu.algorithms.request import Request
 from dpsu.engines.local import LocalEngine, tallied
@@ -28,7 +30,7 @@ from dpsu.privacy.branches import composed_delta
 from dpsu.randomness.noise import keep
 from dpsu.randomness.stream import Stream
 from dpsu.testing import seeded
-from dpsu.verification.auto import choices
+from dpsu.verification.choice import Seen, choices, widths
 
 STREAM = Stream(bytes(range(32)))
 
@@ -45,7 +47,7 @@ def mechanism_for(epsilon=3.0, delta=1e-2, max_items="auto", **options):
 
 
 def twin(mechanism, rows, sets, copies):
-    """Which items come out, and the sizes: `copies` users hold every row."""
+    """Which items come out, and what the steps see: `copies` users hold every row."""
     totals = dict.fromkeys(range(sets.n_items), 0)
     for own in rows:
         for item in own:
@@ -58,7 +60,18 @@ def twin(mechanism, rows, sets, copies):
         sum(first <= len(own) < after for own in left)
         for first, after in itertools.pairwise((*rule.BINS, math.inf))
     ]
-    return popular, left, sizes
+    scales = mechanism.sizing.scales
+    width = rule.width_of(sizes, scales)
+    return popular, left, rule.Seen(sizes, filled(left, width, mechanism.sizing.filled), width, scales)
+
+
+def filled(left, width, most):
+    """Whole budgets that fill items, each user with one budget, divided by max(size, width)."""
+    given = {}
+    for own in left:
+        for item in own:
+            given[item] = given.get(item, 0) + ONE // max(len(own), width)
+    return sum(min(units, math.floor(most / width * ONE)) for units in given.values()) // ONE
 
 
 @pytest.mark.parametrize("threads", [1, 3])
@@ -67,22 +80,25 @@ def twin(mechanism, rows, sets, copies):
 def test_the_steps_are_the_oracles(threads, rows, copies, seed):
     users = [own for own in rows for _ in range(copies)]
     sets, mechanism = sets_of(users, seed), mechanism_for(epsilon=50.0)
-    popular, left, sizes = twin(mechanism, rows, sets, copies)
+    popular, left, seen = twin(mechanism, rows, sets, copies)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("dpsu.engines.local.FEWEST_PAIRS", 2)
         patch.setattr("dpsu.algorithms.auto.noisy_sizes", lambda users, epsilon, stream: users)
+        patch.setattr("dpsu.algorithms.auto.geometric", lambda stream, epsilon, place: 0)
         with LocalEngine(threads) as engine:
             items, told = mechanism.selected(engine, sets, STREAM)
-            branch = mechanism.branches[mechanism.choice(sizes, int(popular.sum()))]
+            branch = mechanism.branches[mechanism.choice(seen)]
             closed = engine.leave_out(sets, sets.item_digests[popular])
             alone = branch.select(engine, closed, STREAM)["released"]
     assert told["popular"]["items"] == popular.sum()
-    assert told["sizes"]["users"] == sizes
-    assert sum(sizes) == sum(map(bool, left))
+    assert told["sizes"]["users"] == seen.users
+    assert (told["demand"]["width"], told["demand"]["budgets"]) == (seen.width, seen.budgets)
+    assert sum(seen.users) == sum(map(bool, left))
     assert items["released"].tolist() == (alone | popular).tolist()
 
 
-# What one user moves in the private steps: one unit of ℓ1 in the totals, one bin of the histogram by one.
+# What one user moves in the private steps: one unit of ℓ1 in the totals, one bin of the histogram by one, the budgets of
+# the demand by at most one.
 
 
 @settings(deadline=None, max_examples=200)
@@ -96,6 +112,22 @@ def test_one_user_moves_one_bin_by_one(rows, own, popular):
         assert np.abs(with_user - without).sum() == min(1, len(left[-1]))
 
 
+@settings(deadline=None, max_examples=200)
+@given(
+    rows=some_sets,
+    own=st.sets(st.integers(0, 5), min_size=1),
+    width=st.sampled_from([1, 2, 3, 8]),
+    most=st.floats(0.01, 8),
+)
+def test_one_user_adds_at_most_one_budget_to_the_demand(rows, own, width, most):
+    with LocalEngine(1) as engine:
+        without, with_user = (
+            units_given(engine, sets_of(users), STREAM, width, most) for users in (rows, [*rows, sorted(own)])
+        )
+    assert 0 <= with_user - without <= ONE
+    assert without // ONE == filled(rows, width, most)
+
+
 # The sum over both branches.
 
 EDGES = [1e-3, 0.1, 1.0, 10.0, 100.0]
@@ -107,8 +139,9 @@ def test_the_steps_and_the_worse_branch_keep_the_promise(epsilon, delta):
     sizing = mechanism_for(epsilon, delta).sizing
     shares = (DELTA_POPULAR, DELTA_L1, DELTA_NEW)
     assert all(0 < share < 1 for share in shares)
-    steps = (sizing.epsilon_popular, sizing.epsilon_sizes)
-    assert steps == (EPSILON_POPULAR * epsilon, EPSILON_SIZES * epsilon)
+    steps = (sizing.epsilon_popular, sizing.epsilon_sizes, sizing.epsilon_demand)
+    shares = (EPSILON_POPULAR, EPSILON_SIZES, EPSILON_DEMAND)
+    assert steps == tuple(share * min(epsilon, MOST_EPSILON) for share in shares)
     spent = (sizing.focused.delta_new, sizing.delta_l1, steps, sizing.delta_popular)
     assert composed_delta(epsilon, sizing.focused.mu, *spent) <= delta
     assert composed_delta(epsilon, 1.01 * sizing.focused.mu, *spent) > delta
@@ -134,44 +167,75 @@ def test_extreme_privacy_is_refused_or_verified(epsilon, delta):
 @settings(max_examples=500)
 @given(
     users=st.lists(st.integers(-2000, 10**6), min_size=11, max_size=11),
-    popular=st.integers(0, 10**5),
-    scale=st.sampled_from([1.0, 100.0, 2000.0]),
+    budgets=st.integers(-1000, 10**7),
+    scales=st.sampled_from([(1.0, 2.0), (100.0, 100.0), (2000.0, 3000.0)]),
     middle=st.sampled_from([1.0, 2.2, 2.48, 15.0, 300.0]),
     parts=st.sampled_from([1, 8]),
     counted=st.booleans(),
 )
-def test_the_verifier_knows_the_rule(users, popular, scale, middle, parts, counted):
-    possible = choices(users, popular, scale, middle, parts, counted)
-    assert rule.choose(users, popular, scale, middle, parts, counted) in possible
-    assert len(possible) <= 3
+def test_the_verifier_knows_the_rule(users, budgets, scales, middle, parts, counted):
+    width = rule.width_of(users, scales)
+    assert width in widths(users, scales)
+    seen = (users, budgets, width, scales)
+    possible = choices(Seen(*seen), middle, parts, counted)
+    assert rule.choose(rule.Seen(*seen), middle, parts, counted) in possible
+    assert len(possible) <= 5
+
+
+def seen_of(bin_of_all, demand=5.0, scale=10.0, users=10**5):
+    """As if all users were in one bin and had this demand."""
+    sizes, scales = [users * (place == bin_of_all) for place in range(len(rule.BINS))], (scale, scale)
+    width = rule.width_of(sizes, scales)
+    return rule.Seen(sizes, round(demand * users / width), width, scales)
 
 
 def test_few_users_mean_focused_gaussian():
-    assert rule.choose([50] * 11, 0, 100.0, 15.0, 1) == (rule.FOCUSED, rule.UNKNOWN)
+    few = rule.Seen([50] * 11, 100, 1, (100.0, 100.0))
+    assert rule.choose(few, 15.0, 1) == rule.Branch(rule.FOCUSED, rule.UNKNOWN)
 
 
-def test_sizes_decide():
-    ones, many = [10**5] + [0] * 10, [0] * 7 + [10**5] + [0] * 3
-    assert rule.choose(ones, 0, 100.0, 15.0, 1)[0] == rule.ORDERED
-    assert rule.choose(ones, 0, 10.0, 2.3, 1)[0] == rule.POLICY
-    assert rule.choose(many, 0, 100.0, 15.0, 1) == (rule.FOCUSED, 100)
+def test_small_sets_mean_the_l1_family():
+    assert rule.choose(seen_of(0), 15.0, 1)[0] == rule.ORDERED
+    assert rule.choose(seen_of(0), 2.3, 1)[0] == rule.POLICY
+
+
+def test_the_demand_decides_for_larger_sets():
+    assert rule.choose(seen_of(7, demand=1.0), 15.0, 1)[0] == rule.ORDERED
+    assert rule.choose(seen_of(7, demand=5.0), 15.0, 1) == rule.Branch(rule.FOCUSED, 100)
+
+
+def test_a_low_demand_raises_the_cutoff():
+    low, high = (rule.choose(seen_of(0, demand=demand), 15.0, 1).alpha for demand in (0.5, 1.5))
+    assert (low, high) == (rule.ALPHA_IF_LOW, rule.ALPHA)
+
+
+def test_noise_that_hides_the_demand_means_focused_gaussian():
+    clear, loud = (seen_of(7, demand=1.95, scale=scale, users=20_000) for scale in (10.0, 200.0))
+    assert loud.demand > clear.demand
+    assert rule.choose(clear, 15.0, 1)[0] == rule.ORDERED
+    assert rule.choose(loud, 15.0, 1)[0] == rule.FOCUSED
+
+
+def test_the_width_covers_most_sets_if_noise_allows():
+    clear, loud = seen_of(7), seen_of(7, scale=1000.0, users=4 * 10**4)
+    assert clear.width == 100
+    assert loud.width == 20
 
 
 def test_parts_count_against_the_l1_family_where_an_item_needs_few_budgets():
-    threes = [0, 0, 10**5] + [0] * 8
     chosen = {
-        (middle, parts): rule.choose(threes, 10, 100.0, middle, parts)[0]
-        for middle in (2.3, 300.0)
+        (middle, parts): rule.choose(seen_of(2, demand=1.5), middle, parts)[0]
+        for middle in (2.6, 300.0)
         for parts in (1, 8)
     }
-    assert [case for case, name in chosen.items() if name == rule.FOCUSED] == [(2.3, 8)]
+    assert [case for case, name in chosen.items() if name == rule.FOCUSED] == [(2.6, 8)]
 
 
 def test_counts_leave_only_small_sets_to_the_l1_family():
-    ones, threes = [10**5] + [0] * 10, [0, 0, 10**5] + [0] * 8
-    assert rule.choose(threes, 1000, 100.0, 15.0, 1)[0] == rule.ORDERED
-    assert rule.choose(threes, 1000, 100.0, 15.0, 1, counted=True)[0] == rule.FOCUSED
-    assert rule.choose(ones, 0, 100.0, 15.0, 1, counted=True)[0] == rule.ORDERED
+    threes = seen_of(2, demand=1.0)
+    assert rule.choose(threes, 15.0, 1)[0] == rule.ORDERED
+    assert rule.choose(threes, 15.0, 1, counted=True)[0] == rule.FOCUSED
+    assert rule.choose(seen_of(0), 15.0, 1, counted=True)[0] == rule.ORDERED
 
 
 def test_a_sample_settles_the_branch_of_the_whole():
@@ -179,8 +243,8 @@ def test_a_sample_settles_the_branch_of_the_whole():
     mechanism, sets = mechanism_for(epsilon=1.0), sets_of([[n] for n in range(200)])
     with LocalEngine(1) as engine:
         small, whole = (mechanism.settled(engine, sets, STREAM, factor) for factor in (1.0, 200.0))
-    assert small is mechanism.branches[rule.FOCUSED, rule.UNKNOWN]
-    assert whole is mechanism.branches[rule.ORDERED, rule.MAX_ITEMS]
+    assert small is mechanism.branches[rule.Branch(rule.FOCUSED, rule.UNKNOWN)]
+    assert whole is mechanism.branches[rule.Branch(rule.ORDERED, rule.MAX_ITEMS, rule.ALPHA_IF_LOW)]
 
 
 # Hints and max_items.
@@ -189,7 +253,7 @@ def test_a_sample_settles_the_branch_of_the_whole():
 def test_a_hint_chooses_for_free():
     hinted, plain = (
         dpsu.Auto(typical_items=3).calibrate(Request.asked(1, 1e-6, "auto")),
-        dpsu.OrderedLaplace(alpha=ALPHA).calibrate(Request(1, 1e-6, 300)),
+        dpsu.OrderedLaplace(alpha=rule.ALPHA).calibrate(Request(1, 1e-6, 300)),
     )
     ((_, branch),) = hinted.branches.items()
     assert branch.parameters() == plain.parameters()

@@ -33,7 +33,7 @@ def _hint_and_steps(fields: Fields) -> None:
 
 def _steps_hidden(fields: Fields) -> None:
     """A private choice passes as one by a hint."""
-    for name in ("popular", "sizes", "focused", "l1"):
+    for name in ("popular", "sizes", "demand", "focused", "l1"):
         del fields[P][name]
     fields[P]["asked"]["typical_items"] = 3.0
 
@@ -63,6 +63,12 @@ FORGED_AUTO: list[Forgery] = [
         one_bin_less=at(P, "sizes", "users", to=lambda users: users[1:]),
         sizes_as_floats=at(P, "sizes", "users", to=lambda users: [0.5 + each for each in users]),
         sizes_that_choose_another_branch=_other_users,
+        more_epsilon_for_the_demand=at(P, "demand", "epsilon", to=times(2)),
+        less_stated_for_the_demand=at(P, "demand", "epsilon", to=0.0),
+        demand_at_another_width=at(P, "demand", "width", to=plus(1)),
+        demand_filled_earlier=at(P, "demand", "filled", to=times(0.9)),
+        demand_as_a_float=at(P, "demand", "budgets", to=0.5),
+        demand_left_out=without(P, "demand"),
         more_mu_in_the_gaussian_branch=at(P, "focused", "mu", to=times(1.01)),
         more_new_items_in_the_gaussian_branch=at(P, "focused", "delta_new", to=times(1.5)),
         more_epsilon_in_the_l1_branch=at(P, "l1", "epsilon", to=plus(0.01)),
@@ -71,6 +77,7 @@ FORGED_AUTO: list[Forgery] = [
         branch_of_larger_epsilon=chosen("epsilon", to=times(1.1)),
         branch_with_another_cutoff=chosen("parameters", "kappa", to=times(1.1)),
         branch_with_another_max_items=chosen("max_items", to=10),
+        branch_with_another_alpha=chosen("parameters", "alpha", to=3.0),
         branch_that_the_rule_does_not_choose=chosen("algorithm", to="policy-laplace"),
         branch_that_no_rule_knows=chosen("algorithm", to="weighted-laplace"),
         branch_left_out=without(P, "chosen"),
@@ -90,6 +97,7 @@ FORGED_AUTO: list[Forgery] = [
         gaussian_branch_of_larger_delta=chosen("delta", to=times(1.1)),
         less_than_the_gaussian_branch_spends=at(P, "focused", "mu", to=times(0.99)),
         sizes_that_choose_the_l1_branch=at(P, "sizes", "users", to=[10**6] + [0] * 10),
+        demand_that_chooses_the_l1_branch=at(P, "demand", "budgets", to=0),
     ),
     *on(
         HINT,

@@ -6,6 +6,7 @@ for that user. A statement whose delta is smaller promises too much. Finitely ma
 found broken is broken, and what is not may be.
 """
 
+import itertools
 import math
 from collections.abc import Iterator
 from typing import Any
@@ -314,7 +315,7 @@ def _auto(stated: Fields, epsilon: Any, delta: Any, shift: Any) -> Iterator[str]
     yield from (
         f"popular: {found}" for found in _curve(first, mpf(popular["epsilon"]), mpf(popular["delta"]))
     )
-    steps = mpf(popular["epsilon"]), mpf(parameters["sizes"]["epsilon"])
+    steps = [mpf(parameters[step]["epsilon"]) for step in ("popular", "sizes", "demand")]
     branch, focused = parameters["l1"], parameters["focused"]
     room = [branch["epsilon"], branch["delta"]] if l1 else [focused["mu"], focused["delta_new"]]
     if any(map(exceeds, used, room)):
@@ -322,12 +323,11 @@ def _auto(stated: Fields, epsilon: Any, delta: Any, shift: Any) -> Iterator[str]
     if exceeds(branch["epsilon"] + sum(steps), epsilon):
         yield "epsilon"
     total = mpf(popular["delta"])
-    for first_sign in (1, -1):
-        for second_sign in (1, -1):
-            loss = first_sign * steps[0] + second_sign * steps[1]
-            weight = mpmath.exp(loss / 2) / (4 * mpmath.cosh(steps[0] / 2) * mpmath.cosh(steps[1] / 2))
-            gaussian = delta_of_shift(epsilon - loss, mpf(focused["mu"])) + mpf(focused["delta_new"])
-            total += weight * max(gaussian, mpf(branch["delta"]))
+    for signs in itertools.product((1, -1), repeat=len(steps)):
+        loss = sum(sign * step for sign, step in zip(signs, steps, strict=True))
+        weight = mpmath.exp(loss / 2) / mpmath.fprod(2 * mpmath.cosh(step / 2) for step in steps)
+        gaussian = delta_of_shift(epsilon - loss, mpf(focused["mu"])) + mpf(focused["delta_new"])
+        total += weight * max(gaussian, mpf(branch["delta"]))
     if exceeds(total, delta):
         yield "delta of all steps"
 

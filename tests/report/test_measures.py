@@ -65,7 +65,7 @@ def test_plans_say_what_the_statement_will() -> None:
 
 def test_nothing_is_said_without_counts() -> None:
     plan = dpsu.plan(**PRIVACY)
-    assert "95" not in str(plan)
+    assert "95 %" not in str(plan)
     statement = dpsu.release({n: ["a"] for n in range(500)}, **PRIVACY).statement
     assert "holders" not in str(statement)
 

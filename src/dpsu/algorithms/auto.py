@@ -1,12 +1,14 @@
-"""Auto: popular items first, then a noisy histogram of set sizes, then the algorithm that a public rule chooses.
+"""Auto: popular items first, then noisy sizes of sets and a noisy demand, then the algorithm that a public rule chooses.
 
-The first two steps take 1.2 percent of epsilon. The rest of the budget goes to the chosen algorithm, on what is left of
-the sets. Proof: docs/auto.md; the rule: docs/auto-study.md.
+The first three steps take at most 1.5 percent of epsilon. The rest of the budget goes to the chosen algorithm, on what is
+left of the sets. Proof: docs/auto.md; the rule: docs/auto-study.md.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -21,7 +23,7 @@ from dpsu.algorithms.policy import PolicyLaplace
 from dpsu.algorithms.request import Request
 from dpsu.algorithms.share import focused_within
 from dpsu.algorithms.weighted import even_rule
-from dpsu.engines.contract import Columns, Engine
+from dpsu.engines.contract import Columns, Engine, Rule
 from dpsu.errors import InvalidArgument
 from dpsu.kernels.units import ONE
 from dpsu.privacy.branches import mu_of_branch
@@ -30,8 +32,11 @@ from dpsu.privacy.laplace import ReleaseCurve
 from dpsu.randomness.noise import geometric, keep
 from dpsu.randomness.stream import Stream
 
-EPSILON_POPULAR, EPSILON_SIZES = 0.004, 0.008
-"""Shares of epsilon: of popular items, and of the histogram of sizes."""
+EPSILON_POPULAR, EPSILON_SIZES, EPSILON_DEMAND = 0.003, 0.007, 0.005
+"""Shares of epsilon: of popular items, of the histogram of sizes, and of the demand."""
+
+MOST_EPSILON = 3.0
+"""The steps take shares of at most this epsilon: at a larger one less noise would show them nothing more."""
 
 DELTA_POPULAR, DELTA_L1, DELTA_NEW = 0.02, 0.93, 0.39
 """Shares of delta: of popular items, of the ℓ1 branch, and of new items in the Gaussian branch."""
@@ -39,20 +44,18 @@ DELTA_POPULAR, DELTA_L1, DELTA_NEW = 0.02, 0.93, 0.39
 LONGEST = 10**5
 """Sets are cut to this size before popular items are counted."""
 
-ALPHA = 4.0
-"""Noise scales from the threshold to the cutoff in the ℓ1 branch: 0.9 % of the items that many users hold are left out."""
-
 ROUND = (1 << 16) + 1
-"""The round of the first step: no branch uses it, so its coins are independent of theirs."""
+"""The round of the private steps: no branch uses it, so their coins are independent of its coins."""
 
 
 @dataclass(frozen=True)
 class Sizing:
-    """The constants of the first two steps and of both branches; the sum of docs/auto.md holds for them."""
+    """The constants of the private steps and of both branches; the sum of docs/auto.md holds for them."""
 
     epsilon_popular: float
     delta_popular: float
     epsilon_sizes: float
+    epsilon_demand: float
     focused: Budget
     epsilon_l1: float
     delta_l1: float
@@ -61,11 +64,14 @@ class Sizing:
     def of(cls, request: Request) -> "Sizing":
         """Both branches calibrated to what the steps leave."""
         epsilon, delta = request.epsilon, request.delta
-        steps = EPSILON_POPULAR * epsilon, EPSILON_SIZES * epsilon
+        steps = tuple(
+            share * min(epsilon, MOST_EPSILON) for share in (EPSILON_POPULAR, EPSILON_SIZES, EPSILON_DEMAND)
+        )
         delta_popular, delta_l1, delta_new = (part * delta for part in (DELTA_POPULAR, DELTA_L1, DELTA_NEW))
         mu = mu_of_branch(epsilon, delta, delta_new, delta_l1, steps, delta_popular)
         rest = (epsilon - sum(steps)) * (1 - 2.0**-40)
-        return cls(steps[0], delta_popular, steps[1], Budget(mu, delta_new), rest, delta_l1)
+        popular, sizes, demand = steps
+        return cls(popular, delta_popular, sizes, demand, Budget(mu, delta_new), rest, delta_l1)
 
     @property
     def curve(self) -> ReleaseCurve:
@@ -77,10 +83,20 @@ class Sizing:
         """The midpoint of the release curve of the ℓ1 branch."""
         return ReleaseCurve(self.epsilon_l1, self.delta_l1).midpoint
 
+    @property
+    def scales(self) -> tuple[float, float]:
+        """The scales of the noise of sizes and of the demand."""
+        return 1 / self.epsilon_sizes, 1 / self.epsilon_demand
+
+    @property
+    def filled(self) -> float:
+        """The budgets that fill an item in the demand."""
+        return rule.CUTOFFS * (self.middle + rule.FILLED_ALPHA / self.epsilon_l1)
+
 
 @dataclass(frozen=True)
 class AutoMechanism(Mechanism):
-    """The steps, and the mechanism of every branch that the rule can choose, by algorithm and max_items.
+    """The steps, and the mechanism of every branch that the rule can choose.
 
     Without `sizing` the caller's hint has chosen the only branch. `counted` says that counts share the budget of a branch.
     """
@@ -89,7 +105,7 @@ class AutoMechanism(Mechanism):
     typical_items: float | None
     parts: int
     sizing: Sizing | None
-    branches: Mapping[tuple[str, int], Mechanism]
+    branches: Mapping[rule.Branch, Mechanism]
     counted: bool = False
 
     def select(self, engine: Engine, sets: Any, stream: Stream) -> Any:
@@ -97,30 +113,16 @@ class AutoMechanism(Mechanism):
         return self.selected(engine, sets, stream)[0]
 
     def selected(self, engine: Engine, sets: Any, stream: Stream) -> tuple[Any, dict[str, Any]]:
-        """Popular items, sizes of what is left, the branch; and what the statement says of the choice."""
+        """The private steps, then the branch on what is left; and what the statement says of the choice."""
         if self.sizing is None:
             ((_, mechanism),) = self.branches.items()
             return mechanism.select(engine, sets, stream), {}
-        left, users, popular = self.sized(engine, sets, stream)
-        items = self.branches[self.choice(users, popular)].select(engine, left, stream)
-        return engine.update(items, _with_popular), self.told(users, popular)
+        left, popular = self.without_popular(engine, sets, stream)
+        seen = self.seen(engine, left, stream)
+        items = self.branches[self.choice(seen)].select(engine, left, stream)
+        return engine.update(items, _with_popular), self.told(seen, popular)
 
-    def sized(self, engine: Engine, sets: Any, stream: Stream) -> tuple[Any, list[int], int]:
-        """The sets without popular items, the noisy histogram of their sizes, and the number of popular items."""
-        assert self.sizing is not None
-        left, popular = self._without_popular(engine, sets, stream)
-        noise = partial(noisy_sizes, epsilon=self.sizing.epsilon_sizes, stream=stream)
-        return left, [int(count) for count in engine.tally(left, rule.BINS, noise)], popular
-
-    def settled(self, engine: Engine, sample: Any, stream: Stream, factor: float) -> Mechanism:
-        """The branch for data with `factor` times as many users as this sample, without noise: for simulations only."""
-        if self.sizing is None:
-            return self
-        left, popular = self._without_popular(engine, sample, stream, factor)
-        users = engine.tally(left, rule.BINS, lambda counts: counts)
-        return self.branches[self.choice([round(factor * int(count)) for count in users], popular)]
-
-    def _without_popular(
+    def without_popular(
         self, engine: Engine, sets: Any, stream: Stream, factor: float = 1.0
     ) -> tuple[Any, int]:
         """The sets without popular items, and the number of these; every user stands for `factor` users."""
@@ -131,18 +133,48 @@ class AutoMechanism(Mechanism):
         items = engine.update(items, toss)
         return engine.restrict(sets, items), int(engine.collect(items, _number).sum())
 
-    def choice(self, users: list[int], popular: int) -> tuple[str, int]:
-        """The branch for this noisy histogram and number of popular items."""
+    def seen(
+        self, engine: Engine, left: Any, stream: Stream, factor: float = 1.0, noisy: bool = True
+    ) -> rule.Seen:
+        """The noisy sizes of these sets and, for a width that follows from them, the noisy demand.
+
+        Every user stands for `factor` users. Without noise only for simulations.
+        """
         assert self.sizing is not None
-        scale = 1 / self.sizing.epsilon_sizes
-        name, cut = rule.choose(users, popular, scale, self.sizing.middle, self.parts, self.counted)
-        return name, cut if self.request.free else self.request.max_items
+        sizing = self.sizing
+        noise = partial(noisy_sizes, epsilon=sizing.epsilon_sizes, stream=stream) if noisy else _as_it_is
+        users = [round(factor * int(count)) for count in engine.tally(left, rule.BINS, noise)]
+        width = rule.width_of(users, sizing.scales)
+        units = units_given(engine, left, stream, width, sizing.filled / factor)
+        if not noisy:
+            return rule.Seen(users, round(factor * units / ONE), width, sizing.scales)
+        # In whole budgets, rounded down as integers: one user adds 0 or 1.
+        budgets = units // ONE + geometric(stream, sizing.epsilon_demand, len(rule.BINS))
+        return rule.Seen(users, budgets, width, sizing.scales)
+
+    def settled(self, engine: Engine, sample: Any, stream: Stream, factor: float) -> Mechanism:
+        """The branch for data with `factor` times as many users as this sample, without noise: for simulations only."""
+        if self.sizing is None:
+            return self
+        left, _ = self.without_popular(engine, sample, stream, factor)
+        return self.branches[self.choice(self.seen(engine, left, stream, factor, noisy=False))]
+
+    def choice(self, seen: rule.Seen) -> rule.Branch:
+        """The branch for what the private steps show."""
+        assert self.sizing is not None
+        found = rule.choose(seen, self.sizing.middle, self.parts, self.counted)
+        return found if self.request.free else found._replace(max_items=self.request.max_items)
+
+    def branch_of(self, chosen: Mapping[str, Any]) -> Mechanism:
+        """The branch that the statement names as chosen."""
+        alpha = chosen["parameters"].get("alpha")
+        return self.branches[rule.Branch(chosen["algorithm"], chosen["max_items"], alpha)]
 
     def chance(self, holders: NDArray[np.int64], set_size: int) -> Floats:
         """That of the branch for users who all have sets of this size."""
         middle = self.sizing.middle if self.sizing else _middle(self.request)
         name = rule.by_size(self.typical_items or set_size, middle, self.parts)
-        own = [branch for (found, _), branch in self.branches.items() if found == name]
+        own = [branch for place, branch in self.branches.items() if place.algorithm == name]
         cuts = [branch for branch in own if branch.request.max_items >= set_size] or own[-1:]
         return cuts[0].chance(holders, set_size)
 
@@ -163,6 +195,7 @@ class AutoMechanism(Mechanism):
             **told,
             "popular": {**popular, **CurveSelection(self.sizing.curve).parameters()},
             "sizes": {"epsilon": self.sizing.epsilon_sizes, "bins": list(rule.BINS)},
+            "demand": {"epsilon": self.sizing.epsilon_demand, "filled": self.sizing.filled},
             "focused": asdict(self.sizing.focused),
             "l1": {"epsilon": self.sizing.epsilon_l1, "delta": self.sizing.delta_l1},
         }
@@ -174,29 +207,30 @@ class AutoMechanism(Mechanism):
         ((_, mechanism),) = self.branches.items()
         return mechanism.budget()
 
-    def told(self, users: list[int], popular: int) -> dict[str, Any]:
+    def told(self, seen: rule.Seen, popular: int) -> dict[str, Any]:
         """What the statement says of the private steps and of the branch that they chose."""
         before = self.parameters()
         return {
             "popular": {**before["popular"], "items": popular},
-            "sizes": {**before["sizes"], "users": users},
-            "chosen": self._branch(self.choice(users, popular)),
+            "sizes": {**before["sizes"], "users": list(seen.users)},
+            "demand": {**before["demand"], "width": seen.width, "budgets": seen.budgets},
+            "chosen": self._branch(self.choice(seen)),
         }
 
-    def _branch(self, place: tuple[str, int]) -> dict[str, Any]:
+    def _branch(self, place: rule.Branch) -> dict[str, Any]:
         """The chosen branch as a small statement, at the privacy that it has by itself."""
-        mechanism, (name, max_items) = self.branches[place], place
+        mechanism = self.branches[place]
         budget = mechanism.budget()
         return {
             "kind": "single",
-            "algorithm": name,
+            "algorithm": place.algorithm,
             "calibration": "exact",
-            "max_items": max_items,
+            "max_items": place.max_items,
             "parameters": mechanism.parameters(),
             "epsilon": mechanism.request.epsilon,
             "delta": mechanism.request.delta,
             "budget": asdict(budget) if budget else None,
-            "proof": PROOFS[name],
+            "proof": PROOFS[place.algorithm],
         }
 
 
@@ -207,6 +241,32 @@ def noisy_sizes(users: NDArray[np.int64], epsilon: float, stream: Stream) -> NDA
     """The histogram with two-sided geometric noise on every bin."""
     noise = [geometric(stream, epsilon, place) for place in range(len(users))]
     return np.asarray(users + np.array(noise, np.int64), np.int64)
+
+
+def units_given(engine: Engine, sets: Any, stream: Stream, width: int, filled: float) -> int:
+    """What users give to their items, at most `filled` budgets of an item counted, in units; private.
+
+    A user with s items gives 1 / max(s, width) of a budget to each, so one user changes this by at most one budget.
+    """
+    rows = engine.bound(sets, LONGEST, stream, round=ROUND)
+    items = engine.weigh(rows, engine.items(sets), _at_width(width))
+    return int(engine.collect(items, partial(_units, most=math.floor(filled / width * ONE))).sum())
+
+
+def _as_it_is(users: NDArray[np.int64]) -> NDArray[np.int64]:
+    return users
+
+
+def _at_width(width: int) -> Rule:
+    """Even weights, of sets as if they had at least `width` items."""
+    even = even_rule(LONGEST, norm=1)
+    return replace(even, table=np.minimum(even.table, ONE // width))
+
+
+def _units(columns: Columns, most: int) -> NDArray[np.int64]:
+    """The sum of what these items were given, at most `most` of each counted."""
+    given = np.minimum(columns["total"], most)
+    return np.array([np.where(columns["held"], given, 0).sum()], np.int64)
 
 
 def _popular(columns: Columns, curve: ReleaseCurve, stream: Stream, unit: float) -> Columns:
@@ -228,10 +288,10 @@ def _with_popular(columns: Columns) -> Columns:
 class Auto(Algorithm):
     """Chooses the algorithm and max_items by itself: from private sizes of the sets, or from a public hint.
 
-    0.4 percent of epsilon finds very popular items, 0.8 percent makes a noisy histogram of the sizes of what is left, and a
-    public rule chooses Ordered Laplace, policy-laplace or Focused Gaussian for the rest. `typical_items` is a typical
-    number of items per user that you know without looking at the data: it replaces both steps at no cost. `parts` is that of
-    policies; None leaves it to the engine.
+    1.5 percent of epsilon, less above epsilon 3, finds very popular items, the sizes of what is left, and how many users
+    would fill its items. By these a public rule chooses Ordered Laplace, policy-laplace or Focused Gaussian for the rest.
+    `typical_items` is a typical number of items per user that you know without looking at the data: it replaces the private
+    steps at no cost. `parts` is that of policies; None leaves it to the engine.
 
     >>> import dpsu
     >>> visits = {n: [f"code {n % 5}"] for n in range(1000)}
@@ -261,22 +321,21 @@ class Auto(Algorithm):
         if request.free:
             request = replace(request, max_items=rule.MAX_ITEMS)
         if self.typical_items is not None:
-            name, cut = rule.choose_by_hint(self.typical_items, _middle(request), parts)
-            cut = cut if request.free else request.max_items
-            own = replace(request, max_items=cut)
-            found = FocusedGaussian() if name == rule.FOCUSED else l1_algorithm(name, parts)
-            return AutoMechanism(
-                request, self.typical_items, parts, None, {(name, cut): found.calibrate(own)}
-            )
+            place = rule.choose_by_hint(self.typical_items, _middle(request), parts)
+            place = place if request.free else place._replace(max_items=request.max_items)
+            own = replace(request, max_items=place.max_items)
+            found = FocusedGaussian() if place.algorithm == rule.FOCUSED else l1_algorithm(place, parts)
+            return AutoMechanism(request, self.typical_items, parts, None, {place: found.calibrate(own)})
         sizing = Sizing.of(request)
         l1 = Request(sizing.epsilon_l1, sizing.delta_l1, request.max_items)
         cuts = rule.CANDIDATES if request.free else (request.max_items,)
-        branches: dict[tuple[str, int], Mechanism] = {
-            (rule.FOCUSED, cut): focused_within(replace(request, max_items=cut), sizing.focused)
+        branches: dict[rule.Branch, Mechanism] = {
+            rule.Branch(rule.FOCUSED, cut): focused_within(replace(request, max_items=cut), sizing.focused)
             for cut in cuts
         }
-        for name in (rule.ORDERED, rule.POLICY):
-            branches[name, request.max_items] = l1_algorithm(name, parts).calibrate(l1)
+        for name, alpha in product((rule.ORDERED, rule.POLICY), (rule.ALPHA, rule.ALPHA_IF_LOW)):
+            place = rule.Branch(name, request.max_items, alpha)
+            branches[place] = l1_algorithm(place, parts).calibrate(l1)
         return AutoMechanism(request, None, parts, sizing, branches)
 
 
@@ -285,10 +344,11 @@ def _middle(request: Request) -> float:
     return ReleaseCurve(request.epsilon, request.delta).midpoint
 
 
-def l1_algorithm(name: str, parts: int) -> Algorithm:
+def l1_algorithm(place: rule.Branch, parts: int) -> Algorithm:
     """The ℓ1 algorithm of a branch."""
-    kind = OrderedLaplace if name == rule.ORDERED else PolicyLaplace
-    return kind(alpha=ALPHA, parts=parts)
+    assert place.alpha is not None
+    kind = OrderedLaplace if place.algorithm == rule.ORDERED else PolicyLaplace
+    return kind(alpha=place.alpha, parts=parts)
 
 
 ALGORITHMS = (Auto,)

@@ -31,15 +31,15 @@ def share_in_branches(auto: AutoMechanism, terms: CountingTerms) -> tuple[AutoMe
         terms = replace(terms, max_items=math.ceil(auto.typical_items or 1), notes=())
     whole = whole_budget(request) if sizing is None else sizing.focused
     left = request if sizing is None else Request(sizing.epsilon_l1, sizing.delta_l1, request.max_items)
-    branches: dict[tuple[str, int], Mechanism] = {}
+    branches: dict[rule.Branch, Mechanism] = {}
     counts: dict[str, Counting] = {}
-    for name, cut in auto.branches:
+    for place in auto.branches:
         made = (
-            share_mu(request, cut, whole, terms)
-            if name == rule.FOCUSED
-            else share_apart(l1_algorithm(name, auto.parts), left, terms)
+            share_mu(request, place.max_items, whole, terms)
+            if place.algorithm == rule.FOCUSED
+            else share_apart(l1_algorithm(place, auto.parts), left, terms)
         )
-        branches[name, cut], counts[name] = made[0], replace(made[1], request=request)
+        branches[place], counts[place.algorithm] = made[0], replace(made[1], request=request)
     shared, first = replace(auto, branches=branches, counted=True), next(iter(counts.values()))
     return shared, first if sizing is None else BranchCounting(**vars(first), of_branch=counts)
 
@@ -73,7 +73,7 @@ class BranchCounting(Counting):
         cut = cut_of_sizes(*found) if counting.terms.free else None
         if cut is not None:
             counting = counting.recut(cut, {"cut": FROM_SIZES})
-        return counting.beside(mechanism.branches[chosen["algorithm"], chosen["max_items"]])
+        return counting.beside(mechanism.branch_of(chosen))
 
 
 def cut_of_sizes(users: Sequence[int], scale: float, popular: int) -> int | None:
@@ -81,7 +81,7 @@ def cut_of_sizes(users: Sequence[int], scale: float, popular: int) -> int | None
 
     Popular items have left these sets, but they count as well: up to as many as that size, or as the default cut.
     """
-    clear = rule.seen(users, scale)
+    clear = rule.clear_of(users, scale)
     below = 0
     for count, size in zip(clear, rule.MIDDLES, strict=False):
         below += count

@@ -1,10 +1,11 @@
 """A choice between two mechanisms by private steps: the noise that the chosen one may have.
 
-Steps that are epsilon_1- and epsilon_2-private (the first one up to delta_1) look at the data and choose between a Gaussian
+Steps that are epsilon_1-, epsilon_2-, …-private (the first one up to delta_1) look at the data and choose between a Gaussian
 mechanism, with a budget (mu, delta_new), and one that is (epsilon_b, delta_b)-private. docs/auto.md has the proof.
 """
 
 import math
+from collections.abc import Sequence
 from itertools import product
 
 from dpsu.errors import InvalidArgument
@@ -15,14 +16,14 @@ ROUNDING = 2.0**-40
 
 
 def composed_delta(
-    epsilon: float, mu: float, delta_new: float, delta_b: float, steps: tuple[float, float], delta_1: float
+    epsilon: float, mu: float, delta_new: float, delta_b: float, steps: Sequence[float], delta_1: float
 ) -> float:
-    """The delta of both steps and the branch that they choose, rounded up.
+    """The delta of the steps and the branch that they choose, rounded up.
 
-    The privacy loss of the steps is at worst that of two randomised responses: ±epsilon_1 ±epsilon_2.
+    The privacy loss of the steps is at worst that of randomised responses: ±epsilon_1 ±epsilon_2 ….
     """
     total = delta_1
-    for signs in product((1, -1), repeat=2):
+    for signs in product((1, -1), repeat=len(steps)):
         loss = sum(sign * step for sign, step in zip(signs, steps, strict=True))
         chance = math.prod(1 / (1 + math.exp(-sign * step)) for sign, step in zip(signs, steps, strict=True))
         left = epsilon - loss - ROUNDING * epsilon
@@ -35,7 +36,7 @@ def mu_of_branch(
     delta: float,
     delta_new: float,
     delta_b: float,
-    steps: tuple[float, float],
+    steps: Sequence[float],
     delta_1: float,
 ) -> float:
     """The largest mu with which `composed_delta` is at most delta, rounded down."""

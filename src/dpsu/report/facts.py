@@ -51,18 +51,26 @@ def discovers(statement: Statement) -> bool:
 def choice_in_words(statement: Statement) -> str | None:
     """What `auto` saw and chose, or what a hint chose."""
     parameters = statement.parameters
-    chosen, popular, sizes = (parameters.get(name) for name in ("chosen", "popular", "sizes"))
+    chosen = parameters.get("chosen")
     if statement.algorithm != "auto" or not isinstance(chosen, Mapping):
         return None
-    branch = branch_in_words(chosen)
-    if not isinstance(popular, Mapping) or not isinstance(sizes, Mapping):
-        return f"{branch}, by a hint"
+    steps = [parameters.get(name) for name in ("popular", "sizes", "demand")]
+    popular, sizes, demand = (step if isinstance(step, Mapping) else {} for step in steps)
+    if not (popular and sizes and demand):
+        return f"{branch_in_words(chosen)}, by a hint"
     users = ", ".join(f"{sizes_of_bin}: {count}" for sizes_of_bin, count in _bins(sizes))
     return (
-        f"{branch}, by two private steps. Very popular items, found with epsilon {popular.get('epsilon')}: "
+        f"{branch_in_words(chosen)}, by three private steps. Very popular items, found with epsilon {_epsilon(popular)}: "
         f"{popular.get('items')}. Noisy numbers of users by the number of their other items, with epsilon "
-        f"{sizes.get('epsilon')}: {users}"
+        f"{_epsilon(sizes)}: {users}. Noisy number of users who together fill these items, each with the weight of up to "
+        f"{demand.get('width')} items, with epsilon {_epsilon(demand)}: {demand.get('budgets')}"
     )
+
+
+def _epsilon(step: Mapping[str, Any]) -> str:
+    """The epsilon of a private step in a few digits."""
+    epsilon = step.get("epsilon")
+    return f"{epsilon:.4g}" if isinstance(epsilon, float) else str(epsilon)
 
 
 def branch_in_words(chosen: Mapping[str, Any]) -> str:

@@ -96,11 +96,12 @@ def _steps(plan: "Plan") -> list[str]:
     parameters = plan.parameters
     if "popular" not in parameters:
         return []
-    first, second = (f"{parameters[step]['epsilon']:.3g}" for step in ("popular", "sizes"))
+    first, second, third = (f"{parameters[step]['epsilon']:.3g}" for step in ("popular", "sizes", "demand"))
     l1, focused = parameters["l1"]["epsilon"], parameters["focused"]["mu"]
     return _wrapped(
-        f"Epsilon {first} finds very popular items, epsilon {second} the sizes of what is left. The rest chooses by them: "
-        f"ordered-laplace or policy-laplace with epsilon {l1:.4g}, or focused-gaussian with sigma {1 / focused:.4g}."
+        f"Epsilon {first} finds very popular items, epsilon {second} the sizes of what is left, epsilon {third} how many "
+        f"users would fill it. The rest chooses by them: ordered-laplace or policy-laplace with epsilon {l1:.4g}, or "
+        f"focused-gaussian with sigma {1 / focused:.4g}."
     )
 
 

@@ -1,6 +1,5 @@
 """`auto`: private steps choose a branch (docs/auto.md). The sum over both is recomputed, and the rule applied again."""
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import product
@@ -24,28 +23,22 @@ from dpsu.verification.checks import (
     whole,
     within,
 )
+from dpsu.verification.choice import CUTS, FOCUSED, ORDERED, POLICY, Branch, Seen, by_hint, choices, widths
 from dpsu.verification.gaussian import budget_covers
 from dpsu.verification.intervals import Interval, at_most, delta_gaussian, exact, high
-from dpsu.verification.sizes import SIZES, clear_of
 
 PROOF = "docs/auto.md"
 RULE = "auto/1"
-STEPS = ("rule", "asked", "parts", "popular", "sizes", "focused", "l1", "chosen")
+STEPS = ("rule", "asked", "parts", "popular", "sizes", "demand", "focused", "l1", "chosen")
 HINTED = ("rule", "asked", "parts", "chosen")
 POPULAR = ("epsilon", "delta", "noise", "scale", "threshold", "kappa", "items")
+DEMAND = ("epsilon", "filled", "width", "budgets")
 
-FOCUSED, ORDERED, POLICY = "focused-gaussian", "ordered-laplace", "policy-laplace"
 BRANCHES = (FOCUSED, ORDERED, POLICY)
 MOST_PARTS, MOST_USERS, MOST_ITEMS, LARGEST_HINT = 1000, 2**62, 2**32, 10**6
-
 BINS = [1, 2, 3, 4, 6, 9, 17, 31, 101, 301, 1001]
-CUTS = [3, 10, 30, 100, 300, 1000]
-SCORE = (0.733, -0.226, 0.068, -0.049, 0.028)
-IN_PARTS = (-0.248, 0.058)
-LARGE, MOST_COUNTED, FEW, MANY = 55, 10**6, 2.5, 8
-EVEN_FROM, EVEN_TO = 2.15, 2.48
-NEAR = 1e-9
-"""Relative distance from a turning point of the rule at which either side is accepted: it is computed in floats."""
+CUTOFFS, FILLED_ALPHA = 2, 4
+"""The demand fills items to this many cutoffs, and a cutoff is this many noise scales above the midpoint."""
 
 Small = Callable[[Fields, str], list[Check]]
 """The checks of a small statement."""
@@ -76,7 +69,7 @@ def auto(stated: Stated, small: Small, counts: Beside = NO_COUNTS) -> list[Check
     if not private:
         within(hint, 1, LARGEST_HINT)
         middle = float(_middle(exact(stated.epsilon), exact(stated.delta)).mid)
-        possible = {(name, _cut_of_hint(hint, name)) for name in _algorithms(float(hint), middle, parts)}
+        possible = by_hint(float(hint), middle, parts)
         return [*checks, _chosen(chosen, possible, asked), *_as_a_whole(stated, chosen, counts)]
     if hint is not None:
         raise ValueError("a hint replaces the private steps")
@@ -87,21 +80,28 @@ def _private(stated: Stated, chosen: Fields, parts: int, asked: Fields, counts: 
     parameters = stated.parameters
     popular = only(parameters["popular"], POPULAR, "popular")
     sizes = only(parameters["sizes"], ("epsilon", "bins", "users"), "sizes")
+    demand = only(parameters["demand"], DEMAND, "demand")
     budget = only(parameters["focused"], ("mu", "delta_new"), "focused")
     l1 = only(parameters["l1"], ("epsilon", "delta"), "l1")
     users = listed(sizes["users"], "users", len(BINS), len(BINS))
-    plain = all(isinstance(count, int) and is_number(count) and abs(count) < MOST_USERS for count in users)
-    if not plain or any(isinstance(count, bool) for count in users) or sizes["bins"] != BINS:
+    if not all(map(_is_noisy, users)) or sizes["bins"] != BINS:
         raise ValueError("sizes are not whole numbers of users in the bins of the rule")
-    total = composed(stated, popular, sizes, budget, l1)
+    if not _is_noisy(demand["budgets"]):
+        raise ValueError("the demand is not a whole number of budgets")
+    total = composed(stated, (popular, sizes, demand), budget, l1)
     known = popular["items"]
     if not isinstance(known, int) or isinstance(known, bool) or not 0 <= known <= MOST_ITEMS:
         raise ValueError(f"{known!r} is not a number of popular items")
-    middle = float(_middle(positive(l1["epsilon"]), chance(l1["delta"])).mid)
-    possible = choices(users, known, 1 / float(sizes["epsilon"]), middle, parts, bool(counts.told))
+    middle = _middle(positive(l1["epsilon"]), chance(l1["delta"]))
+    filled = CUTOFFS * (middle + FILLED_ALPHA / positive(l1["epsilon"]))
+    scales = 1 / float(sizes["epsilon"]), 1 / float(demand["epsilon"])
+    seen = Seen(users, demand["budgets"], whole(demand["width"]), scales)
+    asked_for_demand = seen.width in widths(users, scales) and close(number(demand["filled"]), filled)
+    possible = choices(seen, float(middle.mid), parts, bool(counts.told))
     return [
         Check("budget", stated.budget is None, "none: a private choice composes by epsilon and delta"),
         *_curve(popular),
+        Check("demand", asked_for_demand, f"width {seen.width}, items filled by {demand['filled']} budgets"),
         Check(
             "branch",
             _within_branch(stated, chosen, budget, l1, counts),
@@ -116,19 +116,31 @@ def _private(stated: Stated, chosen: Fields, parts: int, asked: Fields, counts: 
     ]
 
 
-def composed(stated: Stated, popular: Fields, sizes: Fields, budget: Fields, l1: Fields) -> Interval:
-    """The delta of popular items, sizes and the worse branch: two randomised responses, then the branch.
+def _is_noisy(value: Any) -> bool:
+    """A whole number, which noise can make negative."""
+    return (
+        isinstance(value, int)
+        and not isinstance(value, bool)
+        and is_number(value)
+        and abs(value) < MOST_USERS
+    )
 
-    The ℓ1 branch has its delta at every epsilon that is left, at least epsilon minus both steps.
+
+def composed(stated: Stated, steps: Sequence[Fields], budget: Fields, l1: Fields) -> Interval:
+    """The delta of the steps, popular items first, and the worse branch: randomised responses, then the branch.
+
+    The ℓ1 branch has its delta at every epsilon that is left, at least epsilon minus all steps.
     """
-    epsilon, steps = exact(stated.epsilon), [positive(step["epsilon"]) for step in (popular, sizes)]
-    if high(positive(l1["epsilon"]) + steps[0] + steps[1]) > stated.epsilon:
+    epsilon, spent = exact(stated.epsilon), [positive(step["epsilon"]) for step in steps]
+    if high(sum(spent, positive(l1["epsilon"]))) > stated.epsilon:
         raise ValueError("the steps and the ℓ1 branch spend more than epsilon")
     mu, new = budget_covers(budget)
-    delta_l1, total = chance(l1["delta"]), chance(popular["delta"])
-    for signs in product((1, -1), repeat=2):
-        loss = signs[0] * steps[0] + signs[1] * steps[1]
-        weight = 1 / ((1 + iv.exp(-signs[0] * steps[0])) * (1 + iv.exp(-signs[1] * steps[1])))
+    delta_l1, total = chance(l1["delta"]), chance(steps[0]["delta"])
+    for signs in product((1, -1), repeat=len(spent)):
+        loss, weight = exact(0), exact(1)
+        for sign, step in zip(signs, spent, strict=True):
+            loss += sign * step
+            weight /= 1 + iv.exp(-sign * step)
         total += weight * max(delta_gaussian(epsilon - loss, mu) + new, delta_l1, key=high)
     return total
 
@@ -195,56 +207,8 @@ def _in_parts(chosen: Fields, parts: int) -> bool:
     return bool(chosen["algorithm"] == FOCUSED or chosen["parameters"]["parts"] == parts)
 
 
-def _chosen(chosen: Fields, possible: set[tuple[str, int]], asked: Fields) -> Check:
-    found, free = (chosen["algorithm"], chosen["max_items"]), asked["max_items"] == "auto"
-    allowed = possible if free else {(name, asked["max_items"]) for name, _ in possible}
+def _chosen(chosen: Fields, possible: set[Branch], asked: Fields) -> Check:
+    found = chosen["algorithm"], chosen["max_items"], chosen["parameters"].get("alpha")
+    free = asked["max_items"] == "auto"
+    allowed = possible if free else {(name, asked["max_items"], alpha) for name, _, alpha in possible}
     return Check("choice", found in allowed, f"{found[0]}, max_items {found[1]}: the rule chooses it")
-
-
-def choices(
-    users: Sequence[int], popular: int, scale: float, middle: float, parts: int, counted: bool
-) -> set[tuple[str, int]]:
-    """What the rule chooses for a noisy histogram; both sides of a turning point if it is near."""
-    clear = clear_of(users, scale)
-    if clear is None:
-        return {(FOCUSED, CUTS[-1])}
-    mean = sum(count * min(size, LARGE) for count, size in zip(clear, SIZES, strict=True)) / sum(clear)
-    many, few = math.log(min(sum(clear), MOST_COUNTED)), math.log(middle)
-    terms = (1.0, math.log(mean), math.log(1 + popular), many, few)
-    score = sum(weight * term for weight, term in zip(SCORE, terms, strict=True))
-    score += min(0.0, IN_PARTS[0] + IN_PARTS[1] * few) if parts > 1 else 0.0
-    surely_l1, maybe_l1 = (
-        mean < FEW * (1 - slack) or (not counted and mean <= MANY * (1 - slack) and score >= slack)
-        for slack in (NEAR, -NEAR)
-    )
-    focused = set() if surely_l1 else {(FOCUSED, _cut(clear))}
-    return focused | ({(name, CUTS[-1]) for name in _of_l1(mean, middle)} if maybe_l1 else set())
-
-
-def _algorithms(typical: float, middle: float, parts: int) -> set[str]:
-    turn = 4.2 if parts == 1 else 3.7
-    focused = {FOCUSED} if typical > turn * (1 - NEAR) else set()
-    return focused | (_of_l1(typical, middle) if typical <= turn * (1 + NEAR) else set())
-
-
-def _of_l1(typical: float, middle: float) -> set[str]:
-    """Evenly below 2.5 items if the midpoint is in its window; both at its edges."""
-    inside, outside = (
-        typical < FEW * (1 + slack) and EVEN_FROM * (1 - slack) <= middle <= EVEN_TO * (1 + slack)
-        for slack in (NEAR, -NEAR)
-    )
-    return ({POLICY} if inside else set()) | (set() if outside else {ORDERED})
-
-
-def _cut(clear: Sequence[int]) -> int:
-    for cut in CUTS[:-1]:
-        within_cut = sum(count for count, after in zip(clear, BINS[1:], strict=False) if after - 1 <= cut)
-        if within_cut >= 0.98 * sum(clear):
-            return cut
-    return CUTS[-1]
-
-
-def _cut_of_hint(hint: float, name: str) -> int:
-    if name != FOCUSED:
-        return CUTS[-1]
-    return next((cut for cut in CUTS if cut >= 10 * hint), CUTS[-1])
