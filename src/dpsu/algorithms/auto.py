@@ -91,7 +91,7 @@ class Sizing:
     @property
     def filled(self) -> float:
         """The budgets that fill an item in the demand."""
-        return rule.CUTOFFS * (self.middle + rule.FILLED_ALPHA / self.epsilon_l1)
+        return rule.CUTOFFS * (self.middle + rule.ALPHA / self.epsilon_l1)
 
 
 @dataclass(frozen=True)

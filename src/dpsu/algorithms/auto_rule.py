@@ -50,15 +50,15 @@ DEMAND = 2.0
 LOW_DEMAND = 0.8
 """With at most this demand there are budgets for a higher cutoff, which leaves out fewer items that many users hold."""
 
-ALPHA, ALPHA_IF_LOW = 5.0, 8.0
-"""Noise scales from the threshold to the cutoff of the ℓ1 family. 0.3 % of the items that many users hold are left out by
+ALPHA, ALPHA_IF_LOW = 4.0, 8.0
+"""Noise scales from the threshold to the cutoff of the ℓ1 family. 0.9 % of the items that many users hold are left out by
 chance, and 0.02 % if the demand is low."""
 
 FEW_TYPICAL = 2.0
 """The demand counts as low up to this hint."""
 
-CUTOFFS, FILLED_ALPHA = 2.0, 4.0
-"""An item is filled in the demand when it has this many times the cutoff that this alpha means."""
+CUTOFFS = 2.0
+"""An item is filled in the demand when it has this many times the cutoff of ALPHA."""
 
 WIDTHS = (1, 2, 3, 5, 8, 12, 20, 30, 50, 100, 300, 1000)
 """How many items of a user can count in full in the demand."""

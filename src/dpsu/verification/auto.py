@@ -23,7 +23,18 @@ from dpsu.verification.checks import (
     whole,
     within,
 )
-from dpsu.verification.choice import CUTS, FOCUSED, ORDERED, POLICY, Branch, Seen, by_hint, choices, widths
+from dpsu.verification.choice import (
+    ALPHA,
+    CUTS,
+    FOCUSED,
+    ORDERED,
+    POLICY,
+    Branch,
+    Seen,
+    by_hint,
+    choices,
+    widths,
+)
 from dpsu.verification.gaussian import budget_covers
 from dpsu.verification.intervals import Interval, at_most, delta_gaussian, exact, high
 
@@ -37,8 +48,8 @@ DEMAND = ("epsilon", "filled", "width", "budgets")
 BRANCHES = (FOCUSED, ORDERED, POLICY)
 MOST_PARTS, MOST_USERS, MOST_ITEMS, LARGEST_HINT = 1000, 2**62, 2**32, 10**6
 BINS = [1, 2, 3, 4, 6, 9, 17, 31, 101, 301, 1001]
-CUTOFFS, FILLED_ALPHA = 2, 4
-"""The demand fills items to this many cutoffs, and a cutoff is this many noise scales above the midpoint."""
+CUTOFFS = 2
+"""The demand fills items to this many cutoffs."""
 
 Small = Callable[[Fields, str], list[Check]]
 """The checks of a small statement."""
@@ -93,7 +104,7 @@ def _private(stated: Stated, chosen: Fields, parts: int, asked: Fields, counts: 
     if not isinstance(known, int) or isinstance(known, bool) or not 0 <= known <= MOST_ITEMS:
         raise ValueError(f"{known!r} is not a number of popular items")
     middle = _middle(positive(l1["epsilon"]), chance(l1["delta"]))
-    filled = CUTOFFS * (middle + FILLED_ALPHA / positive(l1["epsilon"]))
+    filled = CUTOFFS * (middle + ALPHA / positive(l1["epsilon"]))
     scales = 1 / float(sizes["epsilon"]), 1 / float(demand["epsilon"])
     seen = Seen(users, demand["budgets"], whole(demand["width"]), scales)
     asked_for_demand = seen.width in widths(users, scales) and close(number(demand["filled"]), filled)

@@ -19,7 +19,7 @@ WIDTHS = [1, 2, 3, 5, 8, 12, 20, 30, 50, 100, 300, 1000]
 WHOLE, LARGE, FEW, FEW_IN_PARTS, EVEN_FROM, EVEN_TO = 0.98, 55, 3, 2.5, 2.15, 2.48
 LARGEST_DEMAND, BLURRED, CAUTION = 2.0, 0.2, 0.5
 IN_PARTS, MIDDLE_IN_PARTS = -0.93, 0.3
-LOW_DEMAND, FEW_TYPICAL, ALPHA, ALPHA_IF_LOW = 0.8, 2, 5.0, 8.0
+LOW_DEMAND, FEW_TYPICAL, ALPHA, ALPHA_IF_LOW = 0.8, 2, 4.0, 8.0
 TURN, TURN_IN_PARTS = 4.2, 3.7
 NEAR = 1e-9
 """Relative distance from a turning point at which either side is accepted."""
