@@ -7,6 +7,7 @@ import warnings
 from pathlib import Path
 
 import polars as pl
+import pyarrow as pa
 import pytest
 from command import dpsu as command
 
@@ -62,6 +63,20 @@ def test_what_was_given_counts_in_later_periods_without_holders(path: Path) -> N
             known.append(series.items)
     assert known[0] == []
     assert known[-1] == ["rare"]
+
+
+def test_what_comes_out_without_holders_shares_no_memory_with_other_items(path: Path) -> None:
+    """Arrow hands over whole buffers, and those of the state have all items."""
+    near = {f"user {n} {k}": [f"item number {k} near the boundary"] for k in range(300) for n in range(8)}
+    with warnings.catch_warnings(), dpsu.testing.seeded(1):
+        warnings.simplefilter("ignore")
+        series = dpsu.Series.create(path, **{**TERMS, "delta": 1e-3}, shares=[0.4, 0.05, 0.55])
+        series.release(near)
+    second = series.release({})
+    assert len(second) > 0
+    column = pa.table(second.to_polars()).column(0)
+    buffers = [buffer.to_pybytes() for chunk in column.chunks for buffer in chunk.buffers() if buffer]
+    assert sum(buffer.count(b"near the boundary") for buffer in buffers) == len(second)
 
 
 def test_periods_are_skipped_but_never_repeated(path: Path) -> None:

@@ -14,7 +14,7 @@ from dpsu.errors import InvalidArgument, SeriesError
 from dpsu.outcome.series_state import PERIOD, TOTAL, State, Writer
 from dpsu.outcome.statement import Statement
 from dpsu.randomness.stream import Stream
-from dpsu.sets.user_sets import Digests, digest_order
+from dpsu.sets.user_sets import Digests, detached, digest_order
 
 if TYPE_CHECKING:
     from dpsu.algorithms.public_items import Listed
@@ -78,7 +78,7 @@ class SeriesJob(Job):
             totals.append(carried[here])
             resting = mechanism.rest(digests[~here], carried[~here], stream, period)
             left = names.filter(~here).with_columns(pl.Series(TOTAL, resting["noisy"]))
-            out.append(left.filter(resting["released"]).drop(TOTAL))
+            out.append(detached(left.filter(resting["released"]).drop(TOTAL)))
             self._writer.add_open(left.filter(~resting["released"]))
         items = mechanism.bring(items, np.concatenate(places), np.concatenate(totals))
         items = mechanism.play(engine, opened, items, stream, period)
