@@ -78,7 +78,7 @@ class SeriesJob(Job):
             totals.append(carried[here])
             resting = mechanism.rest(digests[~here], carried[~here], stream, period)
             left = names.filter(~here).with_columns(pl.Series(TOTAL, resting["noisy"]))
-            out.append(detached(left.filter(resting["released"]).drop(TOTAL)))
+            out.append(left.filter(resting["released"]).drop(TOTAL))
             self._writer.add_open(left.filter(~resting["released"]))
         items = mechanism.bring(items, np.concatenate(places), np.concatenate(totals))
         items = mechanism.play(engine, opened, items, stream, period)
@@ -88,7 +88,7 @@ class SeriesJob(Job):
         new = engine.names(sets, items)
         more = [frame for frame in out if frame.height]
         # A source without rows may have another type, and then has no items either.
-        new = pl.concat([*([new] if new.height or not more else []), *more]).sort(new.columns)
+        new = detached(pl.concat([*([new] if new.height or not more else []), *more]).sort(new.columns))
         marked = new.with_columns(pl.lit(period, pl.UInt32).alias(PERIOD))
         both = [frame for frame in (before, marked) if frame is not None and frame.height]
         self._released = pl.concat(both) if both else None

@@ -64,7 +64,8 @@ def _typed(column: pl.Series, dtype: pl.DataType) -> pl.Series:
 
 
 def detached(frame: pl.DataFrame) -> pl.DataFrame:
-    """The rows in memory of their own: strings may point into a buffer that also holds all the others."""
+    """The rows in memory of their own: strings may point into a buffer that also holds all the others, or tell by their
+    buffer which rows came from where."""
     return pl.DataFrame(
         [
             pl.Series(column.name, column.to_list(), dtype=column.dtype)
