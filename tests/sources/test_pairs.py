@@ -2,6 +2,8 @@
 
 import gzip
 import io
+from datetime import UTC, datetime
+from decimal import Decimal
 
 import duckdb
 import pandas as pd
@@ -188,6 +190,20 @@ def test_mixed_types_in_a_pandas_column():
     assert "'word'" in refused(SourceError, pd.DataFrame({"author": [1, 2], "word": ["a", 1]}))
 
 
+MOMENT = datetime(2026, 1, 2)
+
+
+@pytest.mark.parametrize(
+    ("items", "reason"),
+    [([Decimal("1.5"), Decimal("1.55")], "digits"), ([MOMENT.replace(tzinfo=UTC), MOMENT], "time zones")],
+    ids=["decimals", "time zones"],
+)
+def test_objects_of_pandas_whose_type_one_user_can_change(items, reason):
+    """One more digit, or the first time zone, would have changed all items that are released."""
+    frame = pd.DataFrame({"author": [1, 2], "word": pd.Series(items, dtype=object)})
+    assert reason in refused(UnsupportedType, frame)
+
+
 COLLECTIONS = {
     "mixed items": ({"zoe": ["tea", 1]}, UnsupportedType, "int, str"),
     "mixed users": ({"zoe": ["tea"], 1: ["tea"]}, UnsupportedType, "int, str"),
@@ -197,6 +213,8 @@ COLLECTIONS = {
     "objects": ({"zoe": [frozenset("a")]}, UnsupportedType, "cast"),
     "huge integers": ({"zoe": [2**200]}, UnsupportedType, "64-bit"),
     "lone surrogates": ({"zoe": ["\ud800"]}, UnsupportedType, "strings"),
+    "decimals": ({"zoe": [Decimal("1.5")]}, UnsupportedType, "digits"),
+    "time zones": ({"zoe": [MOMENT], "ann": [MOMENT.replace(tzinfo=UTC)]}, UnsupportedType, "time zones"),
     "a string for items": ({"zoe": "tea"}, InvalidArgument, "collection"),
     "a number for items": ([("zoe", 1)], InvalidArgument, "collection"),
     "not pairs": ([("zoe", "tea", "milk")], InvalidArgument, "pairs"),
