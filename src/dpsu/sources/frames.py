@@ -1,7 +1,6 @@
 """Frames and Python collections as sources: frames with the Arrow interface, {user: items}, or (user, items) pairs."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
 from numbers import Integral
 from typing import Any
 
@@ -15,8 +14,13 @@ from dpsu.sources.databases import scan_stream
 USER, ITEM = "user", "item"
 
 
-def scan_frame(frame: Any, columns: list[str], label: str, items: Sequence[str] = ()) -> pl.LazyFrame:
-    """The columns of a Polars frame, or of any other frame with the Arrow stream interface; `items` name an item."""
+def scan_frame(
+    frame: Any, columns: list[str], label: str, users: Sequence[str] = (), items: Sequence[str] = ()
+) -> pl.LazyFrame:
+    """The columns of a Polars frame, or of any other frame with the Arrow stream interface.
+
+    `users` name a user and `items` an item; the others have values.
+    """
     if isinstance(frame, pl.DataFrame | pl.LazyFrame):
         lazy = frame.lazy()
         require_columns(columns, lazy.collect_schema().names(), label)
@@ -42,10 +46,21 @@ def scan_frame(frame: Any, columns: list[str], label: str, items: Sequence[str] 
             f"{label} could not be converted to Arrow: {_culprit(frame, columns, kind)}"
         ) from None
     require_columns(columns, converted.columns, label)
-    for column in items:
+    for column in {*users, *items}:
         if frame[column].dtype == object:
-            _require_fixed_type(converted.schema[column], frame[column], f"column {column!r} of {label}")
+            own, told = frame[column].dropna(), f"column {column!r} of {label}"
+            _require_one_type(own, told)
+            if column in items:
+                _require_fixed_type(converted.schema[column], own, told)
     return converted.lazy().select(columns)
+
+
+def _require_one_type(values: Iterable[Any], label: str) -> None:
+    """Refuse objects that Arrow would convert to the type of the first: one user could change how all others are read."""
+    kinds = {str if issubclass(kind, str) else kind for kind in set(map(type, values))}
+    if len(kinds) > 1:
+        found = ", ".join(sorted(kind.__name__ for kind in kinds))
+        raise UnsupportedType(f"{label} has values of several types ({found}); give them all the same one")
 
 
 def _require_fixed_type(dtype: pl.DataType, values: Iterable[Any], label: str) -> None:
@@ -54,14 +69,15 @@ def _require_fixed_type(dtype: pl.DataType, values: Iterable[Any], label: str) -
         raise UnsupportedType(
             f"{label}: decimals get the digits of the longest one, so one user could change all; give strings or integers"
         )
-    zoned = isinstance(dtype, pl.Datetime)
-    if (
-        zoned
-        and len({str(each.tzinfo) for each in values if isinstance(each, datetime) and each == each}) > 1
-    ):
+    if dtype.is_temporal() and len({_form(each) for each in values if each is not None}) > 1:
         raise UnsupportedType(
-            f"{label}: the times have several time zones, or some have none; give them all the same one"
+            f"{label}: the times are of several types or time zones; give them all the same one"
         )
+
+
+def _form(time: Any) -> tuple[Any, ...]:
+    """What the type of a column of times can follow from."""
+    return type(time), *(str(getattr(time, name, None)) for name in ("tzinfo", "dtype", "unit"))
 
 
 def _require_no_index(frame: Any, columns: list[str], names: list[str]) -> None:
