@@ -2,9 +2,10 @@
 
     python -m experiments.edges [--points 6000] [--seed 1] [--only ordered-laplace]
 
-Draws points from a grid of privacy, set size, calibration and options of every private algorithm and of policies of one's
-own. A point fails if calibration raises anything but InvalidArgument, warns or takes longer than a minute, if its statement
-is rejected, or if a user whose items nobody else holds sees one of them with a chance above delta.
+Draws points from a grid of privacy, set size, calibration and options of every private algorithm, of policies of one's
+own, and of what is built from Focused Gaussian: candidates, n-grams in levels, series; and counts, sums and others beside
+every algorithm. A point fails if calibration raises anything but InvalidArgument, warns or takes longer than a minute, if
+its statement is rejected, or if a user whose items nobody else holds sees one of them with a chance above delta.
 """
 
 import argparse
@@ -14,27 +15,35 @@ import random
 import resource
 import time
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import product
 from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 import dpsu
 from dpsu.algorithms.auto import AutoMechanism
 from dpsu.algorithms.auto_rule import BINS, Seen, width_of
+from dpsu.algorithms.candidate_list import MOST_LISTED, MOST_UNEQUAL
+from dpsu.algorithms.candidates import CandidateList, WithCandidates
 from dpsu.algorithms.catalogue import CATALOGUE, build
-from dpsu.algorithms.job import promise_of
+from dpsu.algorithms.holders import LEAST_SHARE, counting_terms
+from dpsu.algorithms.job import Promise, SingleJob, promise_of
+from dpsu.algorithms.levels import Level, LevelsJob, plan_levels
 from dpsu.algorithms.mechanism import Mechanism
-from dpsu.algorithms.ranges import DELTA, EPSILON, OPTIONS, SMALLEST_SHARE
+from dpsu.algorithms.ranges import DELTA, EPSILON, FALSE_SHARE, OPTIONS, SMALLEST_SHARE
 from dpsu.algorithms.request import Request
+from dpsu.algorithms.series import PERIODS, calibrate_series
+from dpsu.algorithms.series_job import promise_of_series
 from dpsu.errors import InvalidArgument
 from dpsu.outcome.statement import Statement
 from dpsu.randomness.stream import Stream
 from dpsu.run import Terms, state
 from dpsu.sources.source import Source
+from dpsu.sources.values import LARGEST, MOST_COLUMNS, SMALLEST
 from experiments.lone_user import chance_alone, set_sizes
 
 EPSILONS = [EPSILON.low, *(10.0**k for k in range(-4, 5)), 0.5, 3.0, 50.0, 400.0, 600.0]
@@ -74,10 +83,17 @@ OWN = {
     "own ℓ2": dpsu.Policy(descent, norm=2, symmetric=True),
     "own ℓ2, asymmetric": dpsu.Policy(first, norm=2),
 }
-SUBJECTS = [name for name, entry in CATALOGUE.items() if entry.private] + list(OWN)
+PRIVATE = [name for name, entry in CATALOGUE.items() if entry.private]
+BUILT = ["candidates", "counts, sums and others", "levels", "series"]
+SUBJECTS = [*PRIVATE, *OWN, *BUILT]
 
 SHARES = [(1.0,), (0.5, 0.5), (0.01,) * 100, (SMALLEST_SHARE, 1 - SMALLEST_SHARE), (1 - 1e-6, 1e-6)]
 ORDERS = [[], ["a"], list(range(1000))]
+
+SHARES_OF_COUNTS = [LEAST_SHARE, 0.01, 0.3, 0.9, 1 - LEAST_SHARE]
+BOUNDS = [(0, 1), (0, 1 / 3), (-3, -1), (5, 6), (0, SMALLEST), (-SMALLEST, LARGEST), (-LARGEST, LARGEST)]
+DOMAINS = [(0, 0), (1, 1), (1000, 10**6), (10**5, 2**50)]
+"""Released n-grams of the level before, and valid n-grams made of them."""
 
 
 @dataclass(frozen=True)
@@ -110,6 +126,8 @@ def points(count: int, seed: int, subjects: Sequence[str] = SUBJECTS) -> list[Po
     found = []
     for subject in subjects:
         own = [place for place in grid if subject != "optimal-single" or place[2:] == (1, "exact")]
+        if subject in BUILT:
+            own = [place for place in grid if place[3] == "exact"]
         chosen = draw.sample(own, min(len(own), -(-count // len(subjects))))
         for k, (epsilon, delta, items, calibration) in enumerate(chosen):
             options = _options(subject, draw) if k % 2 else {}
@@ -120,29 +138,157 @@ def points(count: int, seed: int, subjects: Sequence[str] = SUBJECTS) -> list[Po
 def judge(point: Point) -> Outcome:
     """Calibrate, verify, and ask for the lone user."""
     began = time.perf_counter()
-    how: Any = point.calibration
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            algorithm = build(OWN.get(point.subject, point.subject), **point.options)
-            mechanism = algorithm.calibrate(Request(point.epsilon, point.delta, point.max_items, how))
+            statements, mechanisms = _made(point)
     except InvalidArgument:
         return Outcome(point, "refused", calibrated=time.perf_counter() - began)
     except Exception as error:
         return Outcome(point, f"{type(error).__name__}: {error}", calibrated=time.perf_counter() - began)
     calibrated, began = time.perf_counter() - began, time.perf_counter()
-    statement = state(promise_of(algorithm, mechanism), COLUMNS, Terms(), Stream(bytes(32)), bytes(16))
-    made = {as_if_run(statement, mechanism, place).to_json() for place in (0, len(BINS) - 1)}
+    made = {statement.to_json() for statement in statements}
     checks = [check for text in made for check in dpsu.verify(json.loads(text)).checks]
     failed = [check.name for check in checks if not check.ok]
     verified = time.perf_counter() - began
-    ratio = _worst_alone(mechanism) / point.delta
+    ratio = math.fsum(map(_worst_alone, mechanisms)) / point.delta
     if ratio > 1 + FLOATS:
         failed.append("a lone user's chance")
     if calibrated > LONGEST:
         failed.append("time")
     result = f"rejected: {', '.join(failed)}" if failed else "accepted"
     return Outcome(point, result, ratio, calibrated, verified)
+
+
+Made = tuple[list[Statement], list[Mechanism]]
+"""Statements that a point can lead to, and the mechanisms that a lone user meets one after the other."""
+
+
+def _made(point: Point) -> Made:
+    """Calibrate."""
+    if point.subject in BUILT:
+        return MAKERS[point.subject](Request(point.epsilon, point.delta, point.max_items), **point.options)
+    how: Any = point.calibration
+    algorithm = build(OWN.get(point.subject, point.subject), **point.options)
+    mechanism = algorithm.calibrate(Request(point.epsilon, point.delta, point.max_items, how))
+    statement = _stated(promise_of(algorithm, mechanism))
+    return [as_if_run(statement, mechanism, place) for place in (0, len(BINS) - 1)], [mechanism]
+
+
+def _stated(promise: Promise, source: Source = COLUMNS) -> Statement:
+    return state(promise, source, Terms(), Stream(bytes(32)), bytes(16))
+
+
+def _listed(
+    request: Request,
+    length: int = 1000,
+    false_share: float = 0.01,
+    discover: bool = True,
+    unequal: float = 1.0,
+) -> Made:
+    """A release with a list of this length, whose weights differ by this factor."""
+    extremes = None if unequal == 1 else (1 / math.sqrt(unequal), min(math.sqrt(unequal), float(length)))
+    listed = CandidateList(length, "ab" * 32, pl.DataFrame(), extremes=extremes)
+    job = SingleJob(WithCandidates(dpsu.FocusedGaussian(), listed, false_share, discover), request)
+    return [_stated(job.promise)], [job.mechanism()]
+
+
+def _counted(
+    request: Request, algorithm: str = "focused-gaussian", columns: int = 0, others: bool = False, **how: Any
+) -> Made:
+    """Counts, sums of so many columns and others beside an algorithm."""
+    if algorithm == "optimal-single":
+        request = replace(request, max_items=1)
+    sums = {f"column {k}": BOUNDS[k % len(BOUNDS)] for k in range(columns)}
+    job = SingleJob(build(algorithm), request, counting_terms(dpsu.Counts(**how), sums, others))
+    mechanism, statements = job.mechanism(), []
+    for place in (0, len(BINS) - 1):
+        statement = as_if_run(_stated(job.promise), mechanism, place)
+        if "sizes" in statement.parameters and job.counting is not None:
+            told = job.counting.settled(mechanism, statement.parameters).stated
+            statement = replace(statement, parameters={**statement.parameters, "counts": told})
+        statements.append(statement)
+    return statements, [mechanism]
+
+
+def _in_levels(
+    request: Request,
+    longest: int = 2,
+    method: Any = "focused-gaussian",
+    false_share: float | None = None,
+    share: float | None = None,
+    uneven: bool = False,
+) -> Made:
+    """n-grams in levels, with this share for counts; uneven shares leave next to nothing to all levels but the last."""
+    shares = [1e-6] * (longest - 1) + [1 - 1e-6 * (longest - 1)] if uneven else None
+    counts = None if share is None else counting_terms(dpsu.Counts(share=share))
+    levels, counting = plan_levels(request, longest, request.max_items, shares, method, counts, false_share)
+    promise = LevelsJob(levels, "ngram", counting, false_share).promise
+    statement = _stated(promise, Source.of({}, text=True, ngrams=[*range(1, longest + 1)]))
+    unknown: list[Mechanism] = [level.focused() for level in levels if level.budget.delta_new > 0]
+    statements = []
+    for before, domain in DOMAINS:
+        stated = [_level(level, before, domain) for level in levels]
+        statements.append(replace(statement, parameters={**promise.parameters, "levels": stated}))
+    return statements, unknown
+
+
+def _level(level: Level, before: int, domain: int) -> dict[str, Any]:
+    """What a statement says of a level, if the level before released so many n-grams."""
+    told = {"size": level.size, "share": level.share, "max_items": level.request.max_items}
+    if level.size > 1 and level.method == "dpne":
+        known = level.known(before, domain)
+        return {**told, "sigma": known.sigma, "threshold": known.threshold}
+    if level.false_share is not None:
+        listed = level.listed(before, domain)
+        parameters = listed.parameters()
+        return {**told, **parameters, "candidates": {**parameters["candidates"], "reach": listed.reach}}
+    focused = level.focused()
+    return {**told, **focused.parameters(), "delta_new": focused.delta_new}
+
+
+def _in_periods(request: Request, periods: int = 12, shares: Any = "even", falling: bool = False) -> Made:
+    """A series whose periods have this number of items, or one that falls to 1."""
+    cuts = [max(1, request.max_items >> k) if falling else request.max_items for k in range(periods)]
+    mechanism = calibrate_series(request.epsilon, request.delta, periods, cuts, shares)
+    return [_stated(promise_of_series(mechanism, "ab" * 16, period)) for period in {1, periods}], [mechanism]
+
+
+MAKERS: dict[str, Callable[..., Made]] = dict(
+    zip(BUILT, (_listed, _counted, _in_levels, _in_periods), strict=True)
+)
+
+CHOICES: dict[str, dict[str, list[Any]]] = {
+    "candidates": {
+        "length": [1, 2, 10**7, MOST_LISTED],
+        "false_share": [FALSE_SHARE.low, 0.05, FALSE_SHARE.high],
+        "discover": [False],
+        "unequal": [4.0, MOST_UNEQUAL],
+    },
+    "counts, sums and others": {
+        "algorithm": PRIVATE,
+        "columns": [1, 2, MOST_COLUMNS],
+        "others": [True],
+        "share": SHARES_OF_COUNTS,
+        "sums_share": SHARES_OF_COUNTS,
+        "others_share": SHARES_OF_COUNTS,
+        "max_items": [1, 7, 10**6],
+        "sums_max_items": [1, 7, 10**6],
+    },
+    "levels": {
+        "longest": [1, 3, 5],
+        "method": ["dpne"],
+        "false_share": [FALSE_SHARE.low, 0.05, FALSE_SHARE.high],
+        "share": SHARES_OF_COUNTS,
+        "uneven": [True],
+    },
+    "series": {
+        "periods": [1, 2, 30, PERIODS.high],
+        "shares": ["front", "even"],
+        "falling": [True],
+    },
+}
+"""Options of what is built from algorithms."""
 
 
 def as_if_run(statement: Statement, mechanism: Mechanism, place: int = 0) -> Statement:
@@ -185,6 +331,10 @@ def _options(subject: str, draw: random.Random) -> dict[str, Any]:
     """Options at the ends of their ranges and in between."""
     if subject == "focused-gaussian":
         return _constants(draw)
+    if subject in BUILT:
+        choices = CHOICES[subject]
+        chosen = draw.sample(sorted(choices), draw.choice(range(1, len(choices) + 1)))
+        return {name: draw.choice(choices[name]) for name in chosen}
     names = ["alpha"] if subject in OWN else [each.name for each in fields(CATALOGUE[subject])]
     choices = {name: _ends(OPTIONS[name]) for name in names if name in OPTIONS}
     if "shares" in names:

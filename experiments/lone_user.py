@@ -1,7 +1,8 @@
 """The chance that a user whose items nobody else holds sees one of them released.
 
 The weights come from the mechanism's own kernels, run on that user's row; the chance follows from the selection. It is
-exact for one round, a sum over rounds for DP-SIPS and MAD2R, and for Focused Gaussian the bound of the boundary.
+exact for one round, a sum over rounds for DP-SIPS and MAD2R, and for Focused Gaussian the bound of the boundary. In a series
+the user brings as many new items in every period, each of which then gets a whole budget.
 """
 
 import math
@@ -13,6 +14,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from dpsu.algorithms.auto import LONGEST, AutoMechanism
+from dpsu.algorithms.candidates import CandidatesMechanism
 from dpsu.algorithms.dp_sips import DpSipsMechanism
 from dpsu.algorithms.focused import FocusedMechanism
 from dpsu.algorithms.mad import UNIT, AdaptiveRound, Mad2rMechanism, MadMechanism
@@ -20,6 +22,7 @@ from dpsu.algorithms.mechanism import CurveSelection, Floats, GaussianSelection,
 from dpsu.algorithms.optimal_single import OptimalSingleMechanism
 from dpsu.algorithms.ordered import OrderedLaplaceMechanism
 from dpsu.algorithms.policy import PolicyMechanism
+from dpsu.algorithms.series import SeriesMechanism
 from dpsu.algorithms.weighted import even_rule
 from dpsu.engines.contract import Rule
 from dpsu.engines.local import LocalEngine, Rows
@@ -121,6 +124,25 @@ def _(mechanism: FocusedMechanism, engine: LocalEngine, rows: list[Rows]) -> flo
     spent, noise = np.cumsum(boundary.shares), np.sqrt(np.cumsum(np.square(boundary.scales)))
     item = _crossing((np.array(boundary.thresholds) - np.array(given)) / noise, spent)
     return -math.expm1(size * math.log1p(-item))
+
+
+@_chance.register
+def _(mechanism: CandidatesMechanism, engine: LocalEngine, rows: list[Rows]) -> float:
+    """Items outside the list; listed ones are known, and where nothing is discovered there are no others."""
+    return _chance(mechanism.base, engine, rows) if mechanism.discover else 0.0
+
+
+@_chance.register
+def _(mechanism: SeriesMechanism, engine: LocalEngine, rows: list[Rows]) -> float:
+    boundary, each = mechanism.boundary, mechanism.focus.rounds
+    spent, noise = np.cumsum(boundary.shares), np.sqrt(np.cumsum(np.square(boundary.scales)))
+    found = 0.0
+    for period, most in enumerate(mechanism.max_items):
+        begun = period * each
+        given = spent[begun:] - (spent[begun - 1] if begun else 0.0)
+        tails = ndtr(-(np.array(boundary.thresholds[begun:]) - given) / noise[begun:])
+        found += min(most, len(rows[0].held)) * math.fsum(tails)
+    return found
 
 
 def _rows(items: int) -> list[Rows]:

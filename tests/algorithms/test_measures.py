@@ -146,6 +146,7 @@ def test_bounds_that_bound_nothing_are_refused(sums):
     [
         {"share": 0},
         {"share": 1},
+        {"share": 0.9e-6},
         {"max_items": 0},
         {"max_items": 1.5},
         {"others_share": 2},

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from leaks import SECRET, told
+from leaks import SECRET, buffers_of, told
 
 import dpsu
 from dpsu.algorithms.catalogue import find
@@ -37,6 +37,29 @@ def test_public_items_always_come_out_and_excluded_ones_never(algorithm: str) ->
         exclude=["the", "nobody's"],
     )
     assert release.items == ["and", "of", "zebra"]
+
+
+@pytest.mark.parametrize("counts", [False, True])
+def test_the_memory_of_the_output_does_not_tell_which_public_items_are_held(counts: bool) -> None:
+    """Arrow's views of strings name the buffer of each: held items must not have another one than absent ones."""
+    public = ["a public item with a long name", "another public item with a long name"]
+
+    def made(**own: list[str]) -> list[bytes]:
+        data = {**{f"user {n}": ["an item that many users hold"] for n in range(800)}, **own}
+        with seeded(1):
+            release = dpsu.release(
+                data,
+                epsilon=1.0,
+                delta=1e-6,
+                max_items=3,
+                algorithm="focused-gaussian",
+                public_items=public,
+                counts=counts,
+            )
+        assert len(release) == 3
+        return buffers_of(release.to_polars())
+
+    assert made() == made(x=public[:1])
 
 
 def test_listed_items_take_nothing_of_a_users_limit() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from command import dpsu as command
+from leaks import buffers_of
 
 import dpsu
 from dpsu.errors import DpsuError, InvalidArgument, LedgerError, OutputError, SeriesError
@@ -62,6 +63,19 @@ def test_what_was_given_counts_in_later_periods_without_holders(path: Path) -> N
             known.append(series.items)
     assert known[0] == []
     assert known[-1] == ["rare"]
+
+
+def test_what_comes_out_without_holders_shares_no_memory_with_other_items(path: Path) -> None:
+    """Arrow hands over whole buffers, and those of the state have all items."""
+    near = {f"user {n} {k}": [f"item number {k} near the boundary"] for k in range(300) for n in range(8)}
+    with warnings.catch_warnings(), dpsu.testing.seeded(1):
+        warnings.simplefilter("ignore")
+        series = dpsu.Series.create(path, **{**TERMS, "delta": 1e-3}, shares=[0.4, 0.05, 0.55])
+        series.release(near)
+    second = series.release({})
+    assert len(second) > 0
+    found = sum(buffer.count(b"near the boundary") for buffer in buffers_of(second.to_polars()))
+    assert found == len(second)
 
 
 def test_periods_are_skipped_but_never_repeated(path: Path) -> None:

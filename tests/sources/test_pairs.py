@@ -2,6 +2,8 @@
 
 import gzip
 import io
+from datetime import UTC, datetime
+from decimal import Decimal
 
 import duckdb
 import pandas as pd
@@ -184,8 +186,29 @@ def test_integers_that_pandas_made_floats():
     assert "floats" in refused(UnsupportedType, pd.DataFrame({"author": [1, 2], "word": [1, None]}))
 
 
-def test_mixed_types_in_a_pandas_column():
-    assert "'word'" in refused(SourceError, pd.DataFrame({"author": [1, 2], "word": ["a", 1]}))
+@pytest.mark.parametrize("column", ["author", "word"])
+def test_mixed_types_in_a_pandas_column(column):
+    frame = pd.DataFrame({"author": [1, 2], "word": ["a", "b"]}).assign(**{column: ["a", 1]})
+    assert f"'{column}'" in refused((SourceError, UnsupportedType), frame)
+
+
+MOMENT = datetime(2026, 1, 2)
+
+
+@pytest.mark.parametrize(
+    ("items", "reason"),
+    [
+        ([Decimal("1.5"), Decimal("1.55")], "digits"),
+        ([MOMENT.replace(tzinfo=UTC), MOMENT], "time zones"),
+        ([MOMENT.date(), MOMENT], "date, datetime"),
+        ([b"tea", "tea"], "bytes, str"),
+    ],
+    ids=["decimals", "time zones", "a date among times", "bytes among strings"],
+)
+def test_objects_of_pandas_whose_type_one_user_can_change(items, reason):
+    """One more digit, or the first time zone, would have changed all items that are released."""
+    frame = pd.DataFrame({"author": [1, 2], "word": pd.Series(items, dtype=object)})
+    assert reason in refused(UnsupportedType, frame)
 
 
 COLLECTIONS = {
@@ -197,6 +220,8 @@ COLLECTIONS = {
     "objects": ({"zoe": [frozenset("a")]}, UnsupportedType, "cast"),
     "huge integers": ({"zoe": [2**200]}, UnsupportedType, "64-bit"),
     "lone surrogates": ({"zoe": ["\ud800"]}, UnsupportedType, "strings"),
+    "decimals": ({"zoe": [Decimal("1.5")]}, UnsupportedType, "digits"),
+    "time zones": ({"zoe": [MOMENT], "ann": [MOMENT.replace(tzinfo=UTC)]}, UnsupportedType, "time zones"),
     "a string for items": ({"zoe": "tea"}, InvalidArgument, "collection"),
     "a number for items": ([("zoe", 1)], InvalidArgument, "collection"),
     "not pairs": ([("zoe", "tea", "milk")], InvalidArgument, "pairs"),

@@ -33,6 +33,9 @@ SHARE, SHARE_BESIDE_SUMS = 0.15, 0.1
 SUMS_SHARE, OTHERS_SHARE = 0.25, 0.02
 """Default shares of the budget: for all sums together, for all that is said of others."""
 
+LEAST_SHARE = 1e-6
+"""A smaller share of counts would be lost in the rounding of all shares together, and its statement would be rejected."""
+
 EPSILON_MARGIN = 2.0**-36
 """Relative margin on the epsilon that has a given mu, far above the rounding of both."""
 
@@ -82,8 +85,10 @@ class Counts:
             if name == "share" and value is None:
                 continue
             number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-            if not number or not 0 < value < 1:
-                raise InvalidArgument(f"{name} of counts must lie between 0 and 1, not {value!r}.")
+            if not number or not LEAST_SHARE <= value < 1:
+                raise InvalidArgument(
+                    f"{name} of counts must be at least {LEAST_SHARE:g} and below 1, not {value!r}."
+                )
             object.__setattr__(self, name, float(value))
         for name in ("max_items", "sums_max_items"):
             value = getattr(self, name)
@@ -116,8 +121,10 @@ class CountingTerms:
     advice: str = "counts=dpsu.Counts(share=…, max_items=…) (--counts-share, --counts-max-items)"
 
     def __post_init__(self) -> None:
-        if not 0 < self.share < 1:
-            raise InvalidArgument(f"the share of counts must lie between 0 and 1, not {self.share!r}.")
+        if not LEAST_SHARE <= self.share < 1:
+            raise InvalidArgument(
+                f"the share of counts must be at least {LEAST_SHARE:g} and below 1, not {self.share!r}."
+            )
         if not self.whole_share < 1:
             raise InvalidArgument(
                 f"counts, sums and others take {self.whole_share:g} of the budget: nothing is left for the items."

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from dpsu.sources.source import Source
 
 Tell = Callable[[str], None]
-"""Called with the name of each stage as it begins; stages are public."""
+"""Called with the name of each stage as it begins; stages are public, but for the way that Spark takes (docs/cluster.md)."""
 
 UNSAFE = "This output carries no privacy promise and must not be published: {algorithm} is not differentially private."
 

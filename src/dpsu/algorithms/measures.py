@@ -17,7 +17,7 @@ from dpsu.engines.contract import SHOWN, Columns, Engine, Rule
 from dpsu.outcome.columns import HALF, HOLDERS, half_width_of, mean_of, measured_columns, sum_of
 from dpsu.randomness.noise import gaussian_cells
 from dpsu.randomness.stream import Purpose, Stream
-from dpsu.sets.user_sets import Digests, among
+from dpsu.sets.user_sets import Digests, among, detached
 
 ITEMS, USERS, SUMS, OTHERS = 0, 1, 16, 64
 """Rounds of the noise: on the holders of items, on the users, on the sums of the first column, on the first of others."""
@@ -92,7 +92,7 @@ def measured(
     names = _moved(names, totals, counts, counting.sigma).sort(keys)
     made = names if counting.terms.raw else _sensible(names, counting)
     notes = (*counting.terms.notes, *_notes(names, counting))
-    return Measured(_completed(made, counting), _others(others, counting), notes)
+    return Measured(detached(_completed(made, counting)), _others(others, counting), notes)
 
 
 def mark_found(columns: Columns) -> Columns:

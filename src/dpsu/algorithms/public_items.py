@@ -19,7 +19,7 @@ from dpsu.algorithms.measures import Measured, mark_found, measured
 from dpsu.engines.contract import Columns, Engine
 from dpsu.errors import InvalidArgument
 from dpsu.randomness.stream import Stream
-from dpsu.sets.user_sets import Digests, among
+from dpsu.sets.user_sets import Digests, among, detached
 from dpsu.sources.corpus import TextRule, phrases, split_text
 from dpsu.sources.discreet import discreet
 
@@ -149,7 +149,7 @@ class Listed:
         if counting:
             _, excluded = self._digests(engine, sets, stream)
             return measured(engine, sets, shown, absent, digests[unheld], excluded, counting, stream)
-        return Measured(pl.concat([engine.frame(sets, shown), absent]).sort(types.names()))
+        return Measured(detached(pl.concat([engine.frame(sets, shown), absent]).sort(types.names())))
 
 
 def _release_too(columns: Columns, digests: Digests) -> Columns:

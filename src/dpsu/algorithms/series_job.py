@@ -14,7 +14,7 @@ from dpsu.errors import InvalidArgument, SeriesError
 from dpsu.outcome.series_state import PERIOD, TOTAL, State, Writer
 from dpsu.outcome.statement import Statement
 from dpsu.randomness.stream import Stream
-from dpsu.sets.user_sets import Digests, digest_order
+from dpsu.sets.user_sets import Digests, detached, digest_order
 
 if TYPE_CHECKING:
     from dpsu.algorithms.public_items import Listed
@@ -88,7 +88,7 @@ class SeriesJob(Job):
         new = engine.names(sets, items)
         more = [frame for frame in out if frame.height]
         # A source without rows may have another type, and then has no items either.
-        new = pl.concat([*([new] if new.height or not more else []), *more]).sort(new.columns)
+        new = detached(pl.concat([*([new] if new.height or not more else []), *more]).sort(new.columns))
         marked = new.with_columns(pl.lit(period, pl.UInt32).alias(PERIOD))
         both = [frame for frame in (before, marked) if frame is not None and frame.height]
         self._released = pl.concat(both) if both else None

@@ -226,7 +226,8 @@ class SparkRelease(Release):
             made = names.session.createDataFrame(names.frame.to_arrow())
         else:  # Connect refuses no rows
             made = names.session.createDataFrame(names.frame.clear(1).to_arrow()).limit(0)
-        return made.repartition(names.partitions)
+        columns = [f"`{name.replace('`', '``')}`" for name in made.columns]
+        return made.repartition(names.partitions, *columns).sortWithinPartitions(*columns)
 
     @cached_property
     def _frame(self) -> pl.DataFrame:

@@ -47,8 +47,7 @@ class Names:
         """
         further = [pl.Series(name, values) for name, values in (beside or {}).items()]
         typed = [_typed(column, self._types[column.name]) for column in self._frame[codes]]
-        chosen = pl.DataFrame([*typed, *further]).sort(self.columns)
-        return pl.DataFrame([_detached(column) for column in chosen])
+        return detached(pl.DataFrame([*typed, *further]).sort(self.columns))
 
 
 def _typed(column: pl.Series, dtype: pl.DataType) -> pl.Series:
@@ -64,11 +63,17 @@ def _typed(column: pl.Series, dtype: pl.DataType) -> pl.Series:
     )
 
 
-def _detached(column: pl.Series) -> pl.Series:
-    """The values in separate memory: strings may point into a buffer that also holds all the others."""
-    if column.dtype in (pl.String, pl.Binary):
-        return pl.Series(column.name, column.to_list(), dtype=column.dtype)
-    return column
+def detached(frame: pl.DataFrame) -> pl.DataFrame:
+    """The rows in memory of their own: strings may point into a buffer that also holds all the others, or tell by their
+    buffer which rows came from where."""
+    return pl.DataFrame(
+        [
+            pl.Series(column.name, column.to_list(), dtype=column.dtype)
+            if column.dtype in (pl.String, pl.Binary)
+            else column
+            for column in frame
+        ]
+    )
 
 
 @dataclass(frozen=True, repr=False)
@@ -139,8 +144,7 @@ class AdmittedNames(Names):
         read = self._read.decode(codes[known], {name: values[known] for name, values in further.items()})
         absent = self._absent[codes[~known].astype(np.int64) - len(self._read)]
         added = [pl.Series(name, values[~known]) for name, values in further.items()]
-        both = pl.concat([read, absent.with_columns(added)])
-        return pl.DataFrame([_detached(column) for column in both.sort(self.columns)])
+        return detached(pl.concat([read, absent.with_columns(added)]).sort(self.columns))
 
 
 def admit(

@@ -1,6 +1,6 @@
 """Frames and Python collections as sources: frames with the Arrow interface, {user: items}, or (user, items) pairs."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral
 from typing import Any
 
@@ -14,8 +14,13 @@ from dpsu.sources.databases import scan_stream
 USER, ITEM = "user", "item"
 
 
-def scan_frame(frame: Any, columns: list[str], label: str) -> pl.LazyFrame:
-    """The columns of a Polars frame, or of any other frame with the Arrow stream interface."""
+def scan_frame(
+    frame: Any, columns: list[str], label: str, users: Sequence[str] = (), items: Sequence[str] = ()
+) -> pl.LazyFrame:
+    """The columns of a Polars frame, or of any other frame with the Arrow stream interface.
+
+    `users` name a user and `items` an item; the others have values.
+    """
     if isinstance(frame, pl.DataFrame | pl.LazyFrame):
         lazy = frame.lazy()
         require_columns(columns, lazy.collect_schema().names(), label)
@@ -41,7 +46,38 @@ def scan_frame(frame: Any, columns: list[str], label: str) -> pl.LazyFrame:
             f"{label} could not be converted to Arrow: {_culprit(frame, columns, kind)}"
         ) from None
     require_columns(columns, converted.columns, label)
+    for column in {*users, *items}:
+        if frame[column].dtype == object:
+            own, told = frame[column].dropna(), f"column {column!r} of {label}"
+            _require_one_type(own, told)
+            if column in items:
+                _require_fixed_type(converted.schema[column], own, told)
     return converted.lazy().select(columns)
+
+
+def _require_one_type(values: Iterable[Any], label: str) -> None:
+    """Refuse objects that Arrow would convert to the type of the first: one user could change how all others are read."""
+    kinds = {str if issubclass(kind, str) else kind for kind in set(map(type, values))}
+    if len(kinds) > 1:
+        found = ", ".join(sorted(kind.__name__ for kind in kinds))
+        raise UnsupportedType(f"{label} has values of several types ({found}); give them all the same one")
+
+
+def _require_fixed_type(dtype: pl.DataType, values: Iterable[Any], label: str) -> None:
+    """Refuse Python objects whose common type one user can change, and with it all items that are released."""
+    if dtype.is_decimal():
+        raise UnsupportedType(
+            f"{label}: decimals get the digits of the longest one, so one user could change all; give strings or integers"
+        )
+    if dtype.is_temporal() and len({_form(each) for each in values if each is not None}) > 1:
+        raise UnsupportedType(
+            f"{label}: the times are of several types or time zones; give them all the same one"
+        )
+
+
+def _form(time: Any) -> tuple[Any, ...]:
+    """What the type of a column of times can follow from."""
+    return type(time), *(str(getattr(time, name, None)) for name in ("tzinfo", "dtype", "unit"))
 
 
 def _require_no_index(frame: Any, columns: list[str], names: list[str]) -> None:
@@ -101,11 +137,14 @@ def column_of(name: str, values: list[Any]) -> pl.Series:
         # A single large number must not change the type of all items that are released.
         dtype = pl.Int64 if name == ITEM else None
     try:
-        return pl.Series(name, values, dtype, strict=True) if values else pl.Series(name, [], dtype=pl.String)
+        made = pl.Series(name, values, dtype, strict=True) if values else pl.Series(name, [], dtype=pl.String)
     except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
         raise UnsupportedType(
             f"{name}s of the type {kind.__name__} cannot be read; give strings or 64-bit integers"
         ) from None
+    if name == ITEM:
+        _require_fixed_type(made.dtype, values, f"the {name}s")
+    return made
 
 
 def _kind(value_type: type) -> type:

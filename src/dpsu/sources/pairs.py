@@ -175,7 +175,8 @@ def scan_source(
         return *scan_paths(paths, columns, format, layout), user_columns, item_columns
     label = "the frame"
     with reading(label, None):
-        return scan_frame(source, columns, label), label, user_columns, item_columns
+        frame = scan_frame(source, columns, label, user_columns, item_columns)
+        return frame, label, user_columns, item_columns
 
 
 def _needed(

@@ -120,8 +120,8 @@ def run_in_barrier(
     users, items = [*map(named, key_columns(source.user, "user"))], [*map(named, like.columns)]
     schema = StructType([*like.schema.fields, StructField(FOUND, BinaryType())])
     told = rows.repartition(peers, *users).mapInArrow(task, schema, barrier=True)
-    # A barrier stage that gives the result itself would not be run again; and the number of partitions says nothing.
-    kept = checkpoint(told.repartition(spark.parts, *items))
+    # A barrier stage that gives the result itself would not be run again; and how rows are divided and sorted says nothing.
+    kept = checkpoint(told.repartition(spark.parts, *items).sortWithinPartitions(*items))
     with translated():
         found = [pickle.loads(row[0]) for row in kept.where(f"`{FOUND}` IS NOT NULL").select(FOUND).collect()]
     return replace(_agreed(found), names=kept.where(f"`{FOUND}` IS NULL").select(*items))

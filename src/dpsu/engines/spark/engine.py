@@ -326,8 +326,9 @@ class SparkEngine:
             with translated():
                 frame = workers.as_frame(told.toArrow())
             return Brought(frame.sort(frame.columns), self._session, self.parts)
-        # As many partitions as a release from one task has: their number says nothing of the rows.
-        return checkpoint(told.repartition(self.parts, *map(named, told.columns)))
+        # As a release from one task is divided and sorted: neither says which part of the users an item comes from.
+        columns = [*map(named, told.columns)]
+        return checkpoint(told.repartition(self.parts, *columns).sortWithinPartitions(*columns))
 
     def frame(self, sets: Sets, items: Items) -> pl.DataFrame:
         """The released items on the driver, with the columns that are to be shown."""
