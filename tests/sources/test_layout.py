@@ -51,6 +51,13 @@ def test_german_excel(content: bytes, layout: dict[str, str], tmp_path: Path) ->
     assert items(tmp_path / "a.csv", "Preis", **layout) == ["1,50", "2,00"]
 
 
+def test_a_workbook_that_is_none_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.xlsx").write_bytes(SECRET.encode())
+    with pytest.raises(SourceError, match=r"a\.xlsx") as caught:
+        items(tmp_path / "a.xlsx")
+    assert SECRET not in told(caught.value)
+
+
 def test_errors_suggest_the_option_and_quote_nothing(tmp_path: Path) -> None:
     (tmp_path / "latin.csv").write_bytes(german().replace("Brot", SECRET).encode("cp1252"))
     with pytest.raises(SourceError, match="--encoding cp1252") as caught:
@@ -162,9 +169,9 @@ def test_sheets_by_name(tmp_path: Path) -> None:
 
 
 def test_csv_for_excel_has_no_formulas_and_is_read_back(tmp_path: Path) -> None:
-    release = dpsu.release({n: ["=1+1", "Käse", "007"] for n in range(500)}, epsilon=1, delta=1e-6)
+    release = dpsu.release({n: ["=1+1", "＝1", "Käse", "007"] for n in range(500)}, epsilon=1, delta=1e-6)
     release.save(tmp_path / "out.csv", excel=True)
-    assert (tmp_path / "out.csv").read_bytes().decode("utf-16") == "item\n007\n'=1+1\nKäse\n"
+    assert (tmp_path / "out.csv").read_bytes().decode("utf-16") == "item\n007\n'=1+1\nKäse\n'＝1\n"
     with pytest.raises(InvalidArgument, match="csv"):
         release.save(tmp_path / "out.parquet", excel=True)
 

@@ -44,7 +44,10 @@ def scan_query(source: Any, query: str, columns: list[str]) -> pl.LazyFrame:
             failed = _kind_of(error)
         else:
             return scan_stream(stream, columns, DATABASE, opened)
-    raise SourceError(f"the database refused the connection or the query: {failed}")
+    raise SourceError(
+        f"the database refused the connection or the query: {failed}. Its message is not shown, because it may quote data; "
+        "try both with a client of the database"
+    )
 
 
 def _connection(source: Any, opened: ExitStack) -> Any:
@@ -62,7 +65,10 @@ def _connection(source: Any, opened: ExitStack) -> Any:
     except ImportError:
         raise InvalidArgument(f"this database needs a driver: pip install '{extra}'.") from None
     if kind == "sqlite" and not rest.startswith((":", "file:")) and not Path(rest).is_file():
-        raise SourceError("there is no such SQLite file")
+        raise SourceError(
+            "there is no such SQLite file; sqlite:///data/shop.db is the path /data/shop.db, sqlite://shop.db is a file in "
+            "this folder"
+        )
     return opened.enter_context(driver.connect(rest if kind == "sqlite" else source))
 
 
