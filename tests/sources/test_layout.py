@@ -13,7 +13,7 @@ import zstandard
 from leaks import SECRET, told
 
 import dpsu
-from dpsu.errors import ColumnNotFound, InvalidArgument, SourceError
+from dpsu.errors import ColumnNotFound, InvalidArgument, SourceError, UnsupportedType
 from dpsu.randomness.stream import Stream
 from dpsu.sources.layout import Layout
 from dpsu.sources.pairs import read_sets
@@ -192,6 +192,31 @@ def test_sqlite_and_duckdb(tmp_path: Path) -> None:
             "t", pl.DataFrame(ROWS, schema=["Kunde", "Ware", "Preis"], orient="row").to_arrow()
         )
         assert items(connection, query="select * from t") == ["Brot", "Käse"]
+
+
+@pytest.mark.parametrize("batch", [1, 1000])
+def test_streams_of_views_are_read(batch: int) -> None:
+    names = ["Kunde", "Ware"]
+    columns = [
+        pa.array([f"{row[place]} of a long name" for row in ROWS], pa.string_view()) for place in (0, 1)
+    ]
+    table = pa.table(dict(zip(names, columns, strict=True)))
+    stream = pa.RecordBatchReader.from_batches(table.schema, table.to_batches(batch))
+    assert items(stream) == ["Brot of a long name", "Käse of a long name"]
+
+
+def test_a_column_that_cannot_be_read_is_named(capfd: pytest.CaptureFixture[str]) -> None:
+    with duckdb.connect() as connection, pytest.raises(UnsupportedType, match="'Dauer'"):
+        items(connection, query="select 1 as Kunde, 'a' as Ware, interval 1 day as Dauer")
+    assert capfd.readouterr().err == ""
+
+
+def test_a_query_that_fails_at_a_row_is_not_quoted() -> None:
+    with duckdb.connect() as connection:
+        query = f"select i as Kunde, cast('{SECRET}' || i as int) as Ware from range(9) t(i)"
+        with pytest.raises(SourceError, match="query") as caught:
+            items(connection, query=query)
+    assert SECRET not in told(caught.value)
 
 
 def test_an_address_needs_a_query_and_is_not_quoted() -> None:
