@@ -138,6 +138,31 @@ def test_lists_may_be_files(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("mark.txt", "zebra\r\nof\r\n\r\n".encode("utf-8-sig")),
+        ("utf-16.txt", "zebra\nof\n".encode("utf-16")),
+        ("semicolons.csv", "item;n\nzebra;1\nof;2\n".encode("utf-8-sig")),
+        ("utf-16.csv", "n\titem\n1\tzebra\n2\tof\n".encode("utf-16")),
+    ],
+)
+def test_lists_may_be_files_of_editors_and_of_excel(tmp_path: Path, name: str, content: bytes) -> None:
+    (tmp_path / name).write_bytes(content)
+    data = pl.DataFrame({"user": [*range(500)] * 2, "item": ["of"] * 500 + ["the"] * 500})
+    how: Any = {"user": "user", "item": "item", "max_items": 3, **PRIVACY}
+    if name.endswith("csv"):  # other columns are ignored if the data has them
+        data = data.with_columns(n=1)
+    assert dpsu.release(data, exclude=tmp_path / name, **how).items == ["the"]
+    assert "zebra" in dpsu.release(data, public_items=tmp_path / name, **how).items
+
+
+def test_lists_may_be_workbooks(tmp_path: Path) -> None:
+    pl.DataFrame({"item": ["007", "of"]}).write_excel(tmp_path / "list.xlsx")
+    found = dpsu.release(DATA, **PRIVACY, max_items=3, public_items=tmp_path / "list.xlsx").items
+    assert found == ["007", "and", "of", "the"]
+
+
+@pytest.mark.parametrize(
     ("arguments", "kind", "message"),
     [
         ({"public_items": "of"}, InvalidArgument, "public_items"),

@@ -6,6 +6,7 @@ import stat
 import warnings
 from pathlib import Path
 
+import duckdb
 import polars as pl
 import pytest
 from command import dpsu as command
@@ -407,6 +408,19 @@ def test_promises_about_one_period_add_up_period_by_period(tmp_path: Path) -> No
     for period in ("", "a\nb", "x" * 65, "2026-01 ", 3):
         with pytest.raises(DpsuError):
             dpsu.release(users("a"), epsilon=1, delta=1e-6, period=period)  # type: ignore[arg-type]
+
+
+def test_a_period_is_read_from_files_and_databases_as_a_release_is(path: Path, tmp_path: Path) -> None:
+    rows = "Kunde;Ware\n" + "".join(f"{n};Käse\n" for n in range(500))
+    (tmp_path / "rows.csv").write_text(rows, encoding="cp1252")
+    dpsu.Series.create(path, **TERMS)
+    columns = ["--user", "Kunde", "--item", "Ware", "-o", tmp_path / "new.csv"]
+    ended = command("series", "release", path, tmp_path / "rows.csv", "--encoding", "cp1252", *columns)
+    assert ended.returncode == 0, ended.stderr
+    with duckdb.connect() as connection:
+        query = "select i as Kunde, 'Brot' as Ware from range(500) t(i)"
+        found = dpsu.Series.open(path).release(connection, query=query, user="Kunde", item="Ware")
+    assert found.items == ["Brot"]
 
 
 def test_the_command_creates_releases_shows_and_writes_again(tmp_path: Path) -> None:

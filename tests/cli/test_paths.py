@@ -63,6 +63,10 @@ INPUTS_AS_OUTPUTS = {
         [*RELEASE, "rows.csv", "--public-items", "list.txt", "-o", "list.txt"],
         "--public-items",
     ),
+    "a list that is the data": (
+        [*RELEASE, "rows.csv", "--public-items", "folder/../soft.csv", "-o", "new.csv"],
+        "--public-items",
+    ),
     "the ledger": (
         [*RELEASE, "rows.csv", "--ledger", "rows.csv", "-o", "x.csv", "--report", "rows.csv"],
         "--report",

@@ -143,13 +143,35 @@ def wrong_calls(posts: Path, tmp_path: Path) -> dict[str, tuple[list[str | Path]
             "none",
         ),
         "not private": ([posts, *columns, *PRIVACY, "--algorithm", "k-anonymity", *out], 2, "--unsafe"),
+        "items of two columns": (
+            [
+                posts,
+                "--user",
+                "author",
+                "--item",
+                "word",
+                "--item",
+                "part",
+                *PRIVACY,
+                "-o",
+                tmp_path / "out.txt",
+            ],
+            2,
+            "columns",
+        ),
+        "endless sizes": (
+            [posts, "--user", "author", "--text", "word", "--ngrams", "1-9999999999", *PRIVACY, *out],
+            2,
+            "--ngrams",
+        ),
         "unknown option": ([posts, *columns, *PRIVACY, "--colour", "red", *out], 2, "--colour"),
     }
 
 
 CASES = (
     "wrong column", "missing file", "not what its ending says", "epsilon zero", "epsilon nan", "delta one", "no privacy",
-    "max_items zero", "unknown ending", "no folder", "not private", "unknown option",
+    "max_items zero", "unknown ending", "no folder", "not private", "items of two columns", "endless sizes",
+    "unknown option",
 )  # fmt: skip
 
 

@@ -76,6 +76,14 @@ def test_a_ledger_is_opened_only_if_it_is_there_and_is_one(tmp_path: Path) -> No
     (tmp_path / "empty.db").touch()
     with pytest.raises(LedgerError, match=r"empty\.db"):
         dpsu.Ledger.open(tmp_path / "empty.db")
+    with pytest.raises(LedgerError, match="no folder"):
+        dpsu.Ledger.create(tmp_path / "none" / "spent.db", epsilon=2.0, delta=2e-6)
+
+
+def test_a_creation_that_failed_can_be_repeated(tmp_path: Path) -> None:
+    """A full disk leaves an empty file."""
+    (tmp_path / "spent.db").touch()
+    assert dpsu.Ledger.create(tmp_path / "spent.db", epsilon=2.0, delta=2e-6).entries() == []
 
 
 @pytest.mark.parametrize("cap", [(0.0, 1e-6), (1.0, 0.0), (math.inf, 1e-6), (math.nan, 1e-6), (1.0, 1.0)])

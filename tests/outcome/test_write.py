@@ -3,6 +3,7 @@
 import os
 import secrets
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import polars as pl
@@ -28,6 +29,24 @@ def test_every_ending_round_trips(tmp_path: Path, ending: str) -> None:
     }
     assert readers[ending](target).equals(FRAME)
     assert [path.name for path in tmp_path.iterdir()] == [target.name]
+
+
+@pytest.mark.parametrize("ending", [".csv", ".tsv", ".jsonl", ".ndjson", ".txt", ".xlsx"])
+def test_bytes_and_durations_are_written_as_text(tmp_path: Path, ending: str) -> None:
+    """Refusing them after a release would waste its privacy."""
+    target = tmp_path / f"out{ending}"
+    for column, text in ((pl.Series([b"\xff\x00"]), "ff00"), (pl.Series([timedelta(days=1)]), "P1D")):
+        write_frame(pl.DataFrame({"item": column}), target)
+        found = pl.read_excel(target) if ending == ".xlsx" else target.read_text(encoding="utf-8")
+        assert text in str(found)
+    write_frame(pl.DataFrame({"item": [b"\xff"]}), tmp_path / "out.parquet")
+    assert pl.read_parquet(tmp_path / "out.parquet")["item"].to_list() == [b"\xff"]
+
+
+def test_an_item_that_is_too_long_for_a_cell_is_not_lost(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match=r"\.parquet"):
+        write_frame(pl.DataFrame({"item": ["x" * 40_000]}), tmp_path / "out.xlsx")
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.fixture(params=[0o022, 0o077, 0o002])

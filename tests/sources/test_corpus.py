@@ -227,6 +227,13 @@ def test_the_user_of_a_file_is_the_same_however_it_is_named(
     assert (relative.user_digests == absolute.user_digests).all()
 
 
+@pytest.mark.parametrize("lines", [1, 200_000])
+def test_a_byte_order_mark_belongs_to_no_word(tmp_path: Path, lines: int) -> None:
+    (tmp_path / "a.txt").write_text("tea = milk\n" * lines, encoding="utf-8-sig")
+    sets = read_text(tmp_path, text_rule(None, user_per="line", tokenizer="whitespace"), stream=STREAM)
+    assert sorted(sets.names.decode(range(sets.n_items)).to_series()) == ["=", "milk", "tea"]  # type: ignore[arg-type]
+
+
 def test_files_that_are_not_utf8_are_refused(tmp_path: Path) -> None:
     (tmp_path / "latin.txt").write_bytes(b"caf\xe9\n")
     with pytest.raises(SourceError, match="UTF-8"):
@@ -240,6 +247,10 @@ def test_files_that_are_not_utf8_are_refused(tmp_path: Path) -> None:
         ({"text": None, "ngrams": 2}, "text="),
         ({"text": "t", "ngrams": 0}, "ngrams"),
         ({"text": "t", "ngrams": ()}, "ngrams"),
+        ({"text": "t", "ngrams": 1.5}, "ngrams"),
+        ({"text": "t", "ngrams": None}, "ngrams"),
+        ({"text": "t", "ngrams": True}, "ngrams"),
+        ({"text": "t", "tokenizer": ""}, "tokenizer"),
         ({"text": "t", "tokenizer": "word"}, "'words'"),
         ({"text": "t", "tokenizer": "(["}, "'(['"),
         ({"text": None, "user_per": "page"}, "'line' or 'file'"),

@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import os
 
 import duckdb
 import numpy as np
@@ -11,6 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from dpsu.errors import InvalidArgument, SourceError
 from dpsu.randomness.stream import Stream
 from dpsu.sources.pairs import read_sets
 from dpsu.sources.paths import find_files
@@ -269,6 +271,28 @@ def parquet_bytes():
 def test_standard_input(format, content, monkeypatch, expected):
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
     assert_same(read("-", format=format), expected)
+
+
+def test_an_empty_path_is_not_this_folder(tmp_path, monkeypatch):
+    FRAME.write_parquet(tmp_path / "a.parquet")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InvalidArgument, match="empty"):
+        read("")
+
+
+def test_a_pipe_is_no_missing_file(tmp_path):
+    os.mkfifo(tmp_path / "rows.csv")
+    with pytest.raises(SourceError, match="standard input"):
+        read(tmp_path / "rows.csv")
+
+
+def test_a_folder_that_may_not_be_read_is_named(tmp_path, monkeypatch):
+    def refuse(path):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    with pytest.raises(SourceError, match=rf"{tmp_path.name}.*Permission denied"):
+        read(tmp_path)
 
 
 EMPTY = {

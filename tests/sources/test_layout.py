@@ -13,7 +13,7 @@ import zstandard
 from leaks import SECRET, told
 
 import dpsu
-from dpsu.errors import ColumnNotFound, InvalidArgument, SourceError
+from dpsu.errors import ColumnNotFound, InvalidArgument, SourceError, UnsupportedType
 from dpsu.randomness.stream import Stream
 from dpsu.sources.layout import Layout
 from dpsu.sources.pairs import read_sets
@@ -49,6 +49,13 @@ def test_german_excel(content: bytes, layout: dict[str, str], tmp_path: Path) ->
     (tmp_path / "a.csv").write_bytes(content)
     assert items(tmp_path / "a.csv", **layout) == ["Brot", "Käse"]
     assert items(tmp_path / "a.csv", "Preis", **layout) == ["1,50", "2,00"]
+
+
+def test_a_workbook_that_is_none_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.xlsx").write_bytes(SECRET.encode())
+    with pytest.raises(SourceError, match=r"a\.xlsx") as caught:
+        items(tmp_path / "a.xlsx")
+    assert SECRET not in told(caught.value)
 
 
 def test_errors_suggest_the_option_and_quote_nothing(tmp_path: Path) -> None:
@@ -162,9 +169,9 @@ def test_sheets_by_name(tmp_path: Path) -> None:
 
 
 def test_csv_for_excel_has_no_formulas_and_is_read_back(tmp_path: Path) -> None:
-    release = dpsu.release({n: ["=1+1", "Käse", "007"] for n in range(500)}, epsilon=1, delta=1e-6)
+    release = dpsu.release({n: ["=1+1", "＝1", "Käse", "007"] for n in range(500)}, epsilon=1, delta=1e-6)
     release.save(tmp_path / "out.csv", excel=True)
-    assert (tmp_path / "out.csv").read_bytes().decode("utf-16") == "item\n007\n'=1+1\nKäse\n"
+    assert (tmp_path / "out.csv").read_bytes().decode("utf-16") == "item\n007\n'=1+1\nKäse\n'＝1\n"
     with pytest.raises(InvalidArgument, match="csv"):
         release.save(tmp_path / "out.parquet", excel=True)
 
@@ -185,6 +192,31 @@ def test_sqlite_and_duckdb(tmp_path: Path) -> None:
             "t", pl.DataFrame(ROWS, schema=["Kunde", "Ware", "Preis"], orient="row").to_arrow()
         )
         assert items(connection, query="select * from t") == ["Brot", "Käse"]
+
+
+@pytest.mark.parametrize("batch", [1, 1000])
+def test_streams_of_views_are_read(batch: int) -> None:
+    names = ["Kunde", "Ware"]
+    columns = [
+        pa.array([f"{row[place]} of a long name" for row in ROWS], pa.string_view()) for place in (0, 1)
+    ]
+    table = pa.table(dict(zip(names, columns, strict=True)))
+    stream = pa.RecordBatchReader.from_batches(table.schema, table.to_batches(batch))
+    assert items(stream) == ["Brot of a long name", "Käse of a long name"]
+
+
+def test_a_column_that_cannot_be_read_is_named(capfd: pytest.CaptureFixture[str]) -> None:
+    with duckdb.connect() as connection, pytest.raises(UnsupportedType, match="'Dauer'"):
+        items(connection, query="select 1 as Kunde, 'a' as Ware, interval 1 day as Dauer")
+    assert capfd.readouterr().err == ""
+
+
+def test_a_query_that_fails_at_a_row_is_not_quoted() -> None:
+    with duckdb.connect() as connection:
+        query = f"select i as Kunde, cast('{SECRET}' || i as int) as Ware from range(9) t(i)"
+        with pytest.raises(SourceError, match="query") as caught:
+            items(connection, query=query)
+    assert SECRET not in told(caught.value)
 
 
 def test_an_address_needs_a_query_and_is_not_quoted() -> None:

@@ -14,14 +14,34 @@ from dpsu.errors import InvalidArgument, SourceError
 from dpsu.randomness.stream import Stream
 from dpsu.sets.keys import row_digests
 from dpsu.sets.user_sets import Digests
+from dpsu.sources.excel import scan_sheet
+from dpsu.sources.files import SEPARATORS, in_utf8
+
+
+def _read_separated(path: Path) -> pl.DataFrame:
+    """A file with the separator that divides its header line into most columns."""
+    source, separators = in_utf8(path, None), SEPARATORS[path.suffix.lower().removeprefix(".")]
+    scans = [pl.scan_csv(source, glob=False, separator=each, infer_schema=False) for each in separators]
+    return max(scans, key=lambda scan: len(scan.collect_schema())).collect()
+
+
+def _read_lines(path: Path) -> pl.DataFrame:
+    """An item per line; empty lines are none."""
+    source = in_utf8(path, None)
+    data = source.read_bytes() if isinstance(source, Path) else source.getvalue()
+    lines = data.decode("utf-8-sig").splitlines()
+    return pl.DataFrame({"item": [line for line in lines if line]}, schema={"item": pl.String})
+
 
 READERS: dict[str, Callable[[Path], pl.DataFrame]] = {
     ".parquet": pl.read_parquet,
-    ".csv": lambda path: pl.read_csv(path, infer_schema=False),
-    ".tsv": lambda path: pl.read_csv(path, infer_schema=False, separator="\t"),
+    ".csv": _read_separated,
+    ".tsv": _read_separated,
+    ".xlsx": lambda path: scan_sheet(path, None, str(path)).collect(),
     ".jsonl": pl.read_ndjson,
     ".ndjson": pl.read_ndjson,
 }
+"""Other files have an item per line."""
 
 
 def canonical(rows: list[list[list[str]]]) -> bytes:
@@ -106,11 +126,7 @@ def _from_entries(entries: list[Any]) -> pl.DataFrame:
 
 def _read(path: Path) -> pl.DataFrame:
     try:
-        if path.suffix.lower() in READERS:
-            return READERS[path.suffix.lower()](path)
-        return pl.DataFrame(
-            {"item": path.read_text(encoding="utf-8").splitlines()}, schema={"item": pl.String}
-        )
+        return READERS.get(path.suffix.lower(), _read_lines)(path)
     except OSError as error:
         reason = error.strerror or type(error).__name__
     except (UnicodeError, pl.exceptions.PolarsError, pl.exceptions.PanicException):

@@ -37,7 +37,8 @@ CHOSEN_FROM = ("focused-gaussian", "ordered-laplace", "policy-laplace")
 
 NOT_PUBLIC = (
     "a plan like a file shows exact figures about it, so the file must be public or synthetic. If yours is, pass "
-    "data_is_public=True (--data-is-public); for other data describe its shape: shape=dpsu.Shape(…)."
+    "data_is_public=True (--data-is-public); for other data describe its shape: shape=dpsu.Shape(…) (--users, "
+    "--items-per-user)."
 )
 
 

@@ -172,6 +172,10 @@ class Series:
         user_per: UserPer | None = None,
         drop_nulls: bool = False,
         format: str | None = None,
+        encoding: str | None = None,
+        separator: str | None = None,
+        sheet: str | None = None,
+        query: str | None = None,
         period: int | None = None,
         ledger: Ledger | str | Path | None = None,
         title: str | None = None,
@@ -194,6 +198,10 @@ class Series:
             user_per=user_per,
             drop_nulls=drop_nulls,
             format=format,
+            encoding=encoding,
+            separator=separator,
+            sheet=sheet,
+            query=query,
         )
         engine = engine_for(source)
         if engine.name != "local":

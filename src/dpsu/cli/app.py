@@ -1,5 +1,6 @@
 """The command `dpsu`."""
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from itertools import pairwise
@@ -72,6 +73,7 @@ def _options(
 
 def main() -> None:
     """Run the command; every expected failure is one line and an exit code."""
+    _fill_closed_streams()
     try:
         _refuse_renamed(sys.argv[1:])
         _refuse_missing_columns(sys.argv[1:])
@@ -87,6 +89,16 @@ def main() -> None:
         _fail("there is not enough memory; nothing was written", 1)
     except OSError as error:
         _fail(f"the machine refuses: {error.strerror or error}", 1)
+
+
+def _fill_closed_streams() -> None:
+    """Put the null device in the place of closed standard streams, which the next file would take; output is needed."""
+    without_output = sys.stdout is None
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: PTH123, SIM115 (open as long as the process)
+    if without_output:
+        _fail("standard output is closed: lead it to a file, or to /dev/null", 1)
 
 
 def _run(arguments: Sequence[str]) -> None:

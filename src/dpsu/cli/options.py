@@ -376,11 +376,18 @@ def _columns(names: list[str] | None) -> str | list[str] | None:
 
 def _sizes(text: str) -> int | list[int]:
     """The numbers that 2, 1-3 or 1,3 means."""
+    from dpsu.sources.corpus import MOST_WORDS
+
     sizes: list[int] = []
     try:
         for part in text.split(","):
             first, _, last = part.partition("-")
-            sizes += range(int(first), int(last or first) + 1)
+            found = range(int(first), int(last or first) + 1)
+            if not found or found[-1] > MOST_WORDS:
+                raise ValueError
+            sizes += found
     except ValueError:
-        raise InvalidArgument(f"--ngrams takes sizes such as 2, 1-3 or 1,3, not {text!r}.") from None
+        raise InvalidArgument(
+            f"--ngrams takes sizes from 1 to {MOST_WORDS}, such as 2, 1-3 or 1,3, not {text!r}."
+        ) from None
     return sizes[0] if len(sizes) == 1 else sizes

@@ -76,10 +76,11 @@ class OutputOptions:
         candidates: Path | None = None,
         beside: bool = False,
         tokenizer: str | None = None,
+        item: Sequence[str] | None = None,
     ) -> None:
         """Fail before any work if an output cannot be written, or would overwrite an input or another output.
 
-        `tokenizer` is the rule of the text whose words are released, or None for other items.
+        `tokenizer` is the rule of the text whose words are released, or None for other items, whose columns are `item`.
         """
         from dpsu.outcome import write as out
 
@@ -91,18 +92,8 @@ class OutputOptions:
             out.check_writable(self.output)
         if self.excel:
             out.require_csv(self.output)
-        if (
-            (lists.counted or beside)
-            and self.style is None
-            and (self.output == STANDARD or Path(self.output).suffix.lower() == ".txt")
-        ):
-            raise InvalidArgument(
-                "plain text has no room for counts; write them to .parquet, .csv, .tsv or .jsonl."
-            )
-        if candidates is not None and (self.output == STANDARD or Path(self.output).suffix.lower() == ".txt"):
-            raise InvalidArgument(
-                "plain text has no room for the column 'listed'; write to .parquet, .csv, .tsv or .jsonl."
-            )
+        if self.style is None and (self.output == STANDARD or Path(self.output).suffix.lower() == ".txt"):
+            self._check_plain_text(lists.counted or beside, candidates is not None, len(item or []) > 1)
         for path in (self.statement_path, self.report):
             if path is not None:
                 out.require_folder(path)
@@ -115,6 +106,18 @@ class OutputOptions:
             "--candidates": candidates,
         }
         require_apart(written, inputs, used)
+
+    def _check_plain_text(self, counted: bool, listed: bool, composite: bool) -> None:
+        """Plain text has one item per line and nothing else."""
+        for there, what in (
+            (counted, "counts"),
+            (listed, "the column 'listed'"),
+            (composite, "items of several columns"),
+        ):
+            if there:
+                raise InvalidArgument(
+                    f"plain text has no room for {what}; write to .parquet, .csv, .tsv or .jsonl."
+                )
 
     def _check_style(self, counted: bool, beside: bool, tokenizer: str | None) -> None:
         """Whatever a style cannot hold is refused here: after the release the privacy would be spent."""

@@ -26,7 +26,7 @@ def require_apart(
     inputs: Sequence[str | Path] = (),
     others: Mapping[str, Path | None] | None = None,
 ) -> None:
-    """Refuse an output that is an input or another output.
+    """Refuse an output that is an input or another output, and data that is also used for something else.
 
     `outputs` and `others`, the further files that the command uses, are named by their options; `inputs` may be files,
     folders and globs.
@@ -40,13 +40,22 @@ def require_apart(
             )
         if identity is not None:
             names[identity] = option
+    used: dict[Identity | None, str] = {}
     for option, path in (others or {}).items():
-        if path is not None and (taken := names.get(_identity(path))):
+        identity = None if path is None else _identity(path)
+        if taken := names.get(identity):
             raise InvalidArgument(f"{taken} would overwrite the file of {option}: give another path.")
+        if identity is not None:
+            used[identity] = option
     for file in (file for path in inputs for file in _files(path)):
-        if taken := names.get(_identity(file, sys.stdin)):
+        identity = _identity(file, sys.stdin)
+        if taken := names.get(identity):
             raise InvalidArgument(
                 f"{taken} would overwrite an input, or a file of an input folder: give another path."
+            )
+        if option := used.get(identity, ""):
+            raise InvalidArgument(
+                f"{option} names a file of the data: give another one; a list must not be made from the data."
             )
 
 
@@ -78,14 +87,15 @@ def _identity_to_be(path: Path) -> Identity | None:
 
 
 def _files(path: str | Path) -> Iterator[str | Path]:
-    """The files of an input; missing files are reported when they are read."""
+    """The files of an input; missing files, and those that may not be read, are reported when they are read."""
     root = Path(path).expanduser()
-    if str(path) == STANDARD:
-        yield path
-    elif root.is_dir():
-        yield from (file for file in root.rglob("*") if file.is_file())
-    elif not root.exists() and glob.has_magic(str(path)):
-        for match in glob.iglob(str(root), recursive=True):  # noqa: PTH207 (Path.glob takes no absolute pattern)
-            yield from _files(match)
-    else:
-        yield root
+    with suppress(PermissionError):
+        if str(path) == STANDARD:
+            yield path
+        elif root.is_dir():
+            yield from (file for file in root.rglob("*") if file.is_file())
+        elif not root.exists() and glob.has_magic(str(path)):
+            for match in glob.iglob(str(root), recursive=True):  # noqa: PTH207 (Path.glob takes no absolute pattern)
+                yield from _files(match)
+        else:
+            yield root

@@ -63,6 +63,7 @@ def release(
         candidates=listed.candidates,
         beside=bool(measures.sum or measures.others),
         tokenizer=data.tokenizer if data.text or data.user_per else None,
+        item=data.item,
     )
     with stages(outputs.silent) as progress, notes(outputs.quiet):
         released = dpsu.release(

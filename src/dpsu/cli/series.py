@@ -96,7 +96,7 @@ def release(
     dpsu series release words.series january.parquet --user author --item word -o new-in-january.parquet
     """
     series = dpsu.Series.open(path)
-    outputs.check([*(data.files or []), path], record, ListOptions())
+    outputs.check([*(data.files or []), path], record, ListOptions(), item=data.item)
     if not data.files:
         if period is None:
             raise InvalidArgument(

@@ -45,7 +45,7 @@ def tune(
 
     dpsu tune posts.parquet --user author --item word --max-items 30 --max-items 300 --epsilon 1 --delta 1e-7 -o words.txt
     """
-    outputs.check(data.files, record, lists)
+    outputs.check(data.files, record, lists, item=data.item)
     settings = _settings(algorithm, max_items, alpha)
     with stages(outputs.silent) as progress, notes(outputs.quiet):
         tuned = dpsu.tune(

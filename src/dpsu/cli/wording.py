@@ -13,7 +13,9 @@ OPTIONS = {
 }  # fmt: skip
 """The option of each argument."""
 
-BOTH = re.compile(r"\b\w+=(?:True|…|dpsu\.\w+\([^)]*\))? \((--[\w-]+(?: \w+)?(?:, --[\w-]+)*)\)")
+BOTH = re.compile(
+    r"\b\w+=(?:True|…|\d+|'[^']*'|dpsu\.\w+\([^)]*\))? \((--[\w-]+(?: (?:[\w-]+|'[^']*'))?(?:, --[\w-]+)*)\)"
+)
 """An argument with its options behind it."""
 
 ARGUMENT = re.compile(

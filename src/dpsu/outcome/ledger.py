@@ -43,12 +43,16 @@ class Ledger:
 
     @classmethod
     def create(cls, path: str | Path, *, epsilon: float, delta: float) -> "Ledger":
-        """A new ledger with this cap; there must be nothing at `path`."""
+        """A new ledger with this cap; there must be nothing at `path`, or an empty file."""
         if not (_is_number(epsilon) and epsilon > 0 and _is_number(delta) and 0 < delta < 1):
             raise InvalidArgument(
                 f"a cap needs a positive epsilon and a delta between 0 and 1, not ({epsilon!r}, {delta!r})."
             )
-        if Path(path).exists():
+        place = Path(path)
+        if not place.parent.is_dir():
+            raise LedgerError(f"cannot create {path}: there is no folder {place.parent}.")
+        # A creation that failed, as on a full disk, leaves an empty file.
+        if place.exists() and not (place.is_file() and place.stat().st_size == 0):
             raise LedgerError(
                 f"there is something at {path} already: choose another path, or use the ledger there."
             )
@@ -111,7 +115,7 @@ class Ledger:
                 f"a spending needs an epsilon above 0 and a delta from 0 to below 1, not ({epsilon!r}, {delta!r})."
             )
         if not purpose or not purpose.strip():
-            raise InvalidArgument("say what the privacy was spent for: purpose=... (--purpose).")
+            raise InvalidArgument("say what the privacy was spent for: purpose=… (--purpose).")
         return self._spend(Entry(0, "", float(epsilon), float(delta), None, purpose))
 
     def reserve(self, statement: Statement | None, purpose: str | None = None) -> int:
@@ -228,6 +232,8 @@ class Ledger:
 
 def open_ledger(ledger: Ledger | str | Path | None) -> Ledger | None:
     """The ledger that the caller means, by itself or by its path."""
+    if not isinstance(ledger, Ledger | str | Path | None):
+        raise InvalidArgument(f"ledger must be a dpsu.Ledger or its path, not {type(ledger).__name__}.")
     return ledger if ledger is None or isinstance(ledger, Ledger) else Ledger.open(ledger)
 
 

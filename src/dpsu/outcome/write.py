@@ -1,5 +1,6 @@
 """Write files completely or not at all."""
 
+import io
 import math
 import os
 import secrets
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 import polars as pl
+from polars import selectors as cs
 
 from dpsu.errors import InvalidArgument, OutputError
 from dpsu.hints import did_you_mean
@@ -24,10 +26,12 @@ def _write_text_lines(frame: pl.DataFrame, file: BinaryIO) -> None:
         raise InvalidArgument(
             "plain text holds one column; write items of several columns as .parquet, .csv or .jsonl."
         )
-    series = frame.to_series()
-    if series.dtype == pl.Binary:
-        raise InvalidArgument("plain text cannot hold binary items; write them as .parquet.")
-    pl.DataFrame({"item": series.cast(pl.String)}).write_csv(file, include_header=False, quote_style="never")
+    lines = pl.DataFrame({"item": frame.to_series().cast(pl.String)})
+    lines.write_csv(file, include_header=False, quote_style="never")
+
+
+def _write_parquet(frame: pl.DataFrame, file: BinaryIO) -> None:
+    frame.write_parquet(file)
 
 
 def _write_workbook(frame: pl.DataFrame, file: BinaryIO, numbers: Collection[str] = ()) -> None:
@@ -37,7 +41,8 @@ def _write_workbook(frame: pl.DataFrame, file: BinaryIO, numbers: Collection[str
     """
     import xlsxwriter
 
-    with xlsxwriter.Workbook(file, {"in_memory": True}) as book:
+    whole = io.BytesIO()  # a workbook that cannot be written to its file raises errors of its own
+    with xlsxwriter.Workbook(whole, {"in_memory": True}) as book:
         for part, rows in enumerate(frame.iter_slices(MOST_EXCEL_ROWS) if frame.height else [frame]):
             sheet = book.add_worksheet("items" if part == 0 else f"items {part + 1}")
             for place, column in enumerate(rows):
@@ -46,13 +51,18 @@ def _write_workbook(frame: pl.DataFrame, file: BinaryIO, numbers: Collection[str
                 sheet.write_string(0, place, column.name)
                 for row, value in enumerate((column if number else column.cast(pl.String)).to_list(), 1):
                     if value is not None and (not number or math.isfinite(value)):
-                        write(row, place, value)
+                        written = write(row, place, value)
+                        if written != 0:
+                            raise OutputError(
+                                "an item is too long for a cell of Excel: write .parquet or .csv."
+                            )
+    file.write(whole.getvalue())
 
 
 def write_excel_csv(frame: pl.DataFrame, file: BinaryIO) -> None:
     """CSV that Excel opens in every country: UTF-16 and tabs. Cells that look like formulas get an apostrophe."""
     strings = pl.col(pl.String)
-    safe = pl.when(strings.str.contains(r"^[=+\-@\t\r]")).then("'" + strings).otherwise(strings)
+    safe = pl.when(strings.str.contains(r"^[=+\-@＝＋－＠\t\r\n]")).then("'" + strings).otherwise(strings)
     text = frame.with_columns(safe.name.keep()).write_csv(separator="\t")
     file.write(text.encode("utf-16"))
 
@@ -61,7 +71,7 @@ MOST_EXCEL_ROWS = (1 << 20) - 1
 """Rows of a sheet below its header."""
 
 WRITERS: dict[str, Writer] = {
-    ".parquet": lambda frame, file: frame.write_parquet(file),
+    ".parquet": _write_parquet,
     ".csv": lambda frame, file: frame.write_csv(file),
     ".tsv": lambda frame, file: frame.write_csv(file, separator="\t"),
     ".jsonl": lambda frame, file: frame.write_ndjson(file),
@@ -122,10 +132,13 @@ def write_frame(
 ) -> None:
     """Write `frame` in the format of the ending; with `excel`, CSV as Excel opens it.
 
-    `numbers` are the columns that a workbook holds as numbers.
+    `numbers` are the columns that a workbook holds as numbers. Formats other than Parquet get bytes as hexadecimal digits
+    and durations as text.
     """
     check_writable(path)
     write = writer_for(path)
+    if write is not _write_parquet:
+        frame = frame.with_columns(cs.binary().bin.encode("hex"), cs.duration().dt.to_string("iso"))
     if write is _write_workbook:
         write = partial(_write_workbook, numbers=numbers)
     if excel:
@@ -172,7 +185,7 @@ def replacing(path: str | Path) -> Iterator[BinaryIO]:
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(target)
-    except OSError as error:
-        raise OutputError(f"cannot write {target}: {error.strerror}.") from error
+    except (OSError, pl.exceptions.ComputeError) as error:  # Polars raises both where a disk is full
+        raise OutputError(f"cannot write {target}: {getattr(error, 'strerror', None) or error}.") from error
     finally:
         temporary.unlink(missing_ok=True)

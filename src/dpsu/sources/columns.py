@@ -12,7 +12,7 @@ from dpsu.sets.keys import WHOLE
 ColumnNames = str | Sequence[str]
 
 SHOWN_COLUMNS = 20
-NO_HEADER = "; CSV and TSV need a first line that names the columns, JSON lines need them as keys"
+NO_HEADER = "; CSV, TSV and Excel need a first line that names the columns, JSON lines need them as keys"
 
 TEXT = cs.string() | cs.categorical() | cs.enum() | cs.binary() | cs.decimal()
 
@@ -23,11 +23,17 @@ def key_columns(names: ColumnNames | None, role: str) -> list[str]:
         raise InvalidArgument(
             f"no {role} column is given; pass the column that identifies the {role}: {role}=…"
         )
-    columns = [names] if isinstance(names, str) else list(names)
+    # Not quoted: a caller may have passed a column of data for its name.
+    if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
+        raise InvalidArgument(
+            f"{role} must be the name of a column, or a list of names, not {type(names).__name__}"
+        )
+    columns = [names] if isinstance(names, str) else [*names]
     if not columns:
         raise InvalidArgument(f"{role}=[] names no column; a composite key needs at least one")
-    if len(set(columns)) < len(columns):
-        raise InvalidArgument(f"{role} names a column twice: {', '.join(columns)}")
+    twice = next((name for place, name in enumerate(columns) if name in columns[:place]), None)
+    if twice is not None:
+        raise InvalidArgument(f"{role} names the column {twice!r} twice; name every column once")
     return columns
 
 

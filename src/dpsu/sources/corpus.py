@@ -75,8 +75,9 @@ def text_rule(
 
 
 def _sizes(ngrams: int | Sequence[int]) -> tuple[int, ...]:
-    sizes = (ngrams,) if isinstance(ngrams, int) else tuple(ngrams)
-    if not sizes or not all(isinstance(size, int) and 1 <= size <= MOST_WORDS for size in sizes):
+    sizes = tuple(ngrams) if isinstance(ngrams, Sequence) else (ngrams,)
+    whole = all(isinstance(size, int) and not isinstance(size, bool) for size in sizes)
+    if not sizes or not whole or not all(1 <= size <= MOST_WORDS for size in sizes):
         raise InvalidArgument(
             f"ngrams must be a whole number from 1 to {MOST_WORDS} or several of them, such as (1, 2, 3), not {ngrams!r}"
         )
@@ -89,7 +90,7 @@ def _checked(tokenizer: Tokenizer) -> Tokenizer:
         if tokenizer == "icu":
             require_icu()
         return tokenizer
-    if not isinstance(tokenizer, str) or tokenizer.isalpha():
+    if not isinstance(tokenizer, str) or not tokenizer or tokenizer.isalpha():
         raise InvalidArgument(
             f"there is no tokenizer {tokenizer!r}; give {' or '.join(map(repr, RULES))}, a regular expression, a "
             f"function from a text to its words, or a tokenizer of Hugging Face or scikit-learn."

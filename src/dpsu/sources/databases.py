@@ -3,9 +3,11 @@
 An address has a password. No error shows the address, the query or a message of the database, which may quote data.
 """
 
+import re
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +16,17 @@ from nanoarrow import c_array_stream
 from polars import selectors as cs
 from polars.io.plugins import register_io_source
 
-from dpsu.errors import DpsuError, InvalidArgument, SourceError
+from dpsu.errors import DpsuError, InvalidArgument, SourceError, UnsupportedType
 from dpsu.sources.columns import require_columns
 
 DATABASE = "the result of the query"
+NOT_SHOWN = "Its message is not shown, because it may quote data"
+
+UNREADABLE = re.compile(r"ti|\+[urv]|d:.*,256$")
+"""Arrow formats that Polars lacks: intervals, unions, run ends, views of lists, and decimals of 256 bits."""
+
+VIEWS = re.compile(r"v[uz]$")
+"""Arrow formats that nanoarrow cannot hand over batch by batch (0.9 reads beyond its buffers)."""
 
 DRIVERS = {
     "postgresql": ("adbc_driver_postgresql.dbapi", "dpsu[postgresql]"),
@@ -44,7 +53,9 @@ def scan_query(source: Any, query: str, columns: list[str]) -> pl.LazyFrame:
             failed = _kind_of(error)
         else:
             return scan_stream(stream, columns, DATABASE, opened)
-    raise SourceError(f"the database refused the connection or the query: {failed}")
+    raise SourceError(
+        f"the database refused the connection or the query: {failed}. {NOT_SHOWN}; try both with a client of the database"
+    )
 
 
 def _connection(source: Any, opened: ExitStack) -> Any:
@@ -62,7 +73,10 @@ def _connection(source: Any, opened: ExitStack) -> Any:
     except ImportError:
         raise InvalidArgument(f"this database needs a driver: pip install '{extra}'.") from None
     if kind == "sqlite" and not rest.startswith((":", "file:")) and not Path(rest).is_file():
-        raise SourceError("there is no such SQLite file")
+        raise SourceError(
+            "there is no such SQLite file; sqlite:///data/shop.db is the path /data/shop.db, sqlite://shop.db is a file in "
+            "this folder"
+        )
     return opened.enter_context(driver.connect(rest if kind == "sqlite" else source))
 
 
@@ -114,17 +128,27 @@ def _kind_of(error: Exception) -> str:
 
 def scan_stream(stream: Any, columns: list[str], label: str, used: ExitStack | None = None) -> pl.LazyFrame:
     """The columns of an Arrow stream, which is read once, batch by batch; what is `used` is closed after the last one."""
-    opened = c_array_stream(stream)
-    schema = pl.Schema(opened.get_schema())
-    require_columns(columns, schema.names(), label)
+    with _running(label):
+        opened = c_array_stream(stream)
+    formats = {child.name: [*_formats(child)] for child in opened.get_schema().children}
+    require_columns(columns, [*formats], label)
+    for name, own in formats.items():
+        if any(map(UNREADABLE.match, own)):
+            raise UnsupportedType(
+                f"column {name!r} of {label} has a type that cannot be read, such as an interval: leave it out, or cast "
+                "it to text"
+            )
     categories = cs.categorical() | cs.enum()
+    if any(map(VIEWS.match, chain(*formats.values()))):
+        return pl.DataFrame(opened).lazy().select(columns).with_columns(categories.cast(pl.String))
+    schema = pl.Schema(opened.get_schema())
     until_end = used.pop_all() if used else ExitStack()
 
     def batches(
         with_columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, batch_size: int | None
     ) -> Iterator[pl.DataFrame]:
         with until_end:
-            for array in opened:
+            for array in _each(opened, label):
                 # Each batch has its own categories; strings are the same in all batches.
                 batch = (
                     pl.DataFrame(array)
@@ -135,3 +159,24 @@ def scan_stream(stream: Any, columns: list[str], label: str, used: ExitStack | N
 
     plain = pl.DataFrame(schema=schema).select(columns).with_columns(categories.cast(pl.String)).schema
     return register_io_source(batches, schema=plain)
+
+
+def _each(arrays: Any, label: str) -> Iterator[Any]:
+    with _running(label):
+        yield from arrays
+
+
+@contextmanager
+def _running(label: str) -> Iterator[None]:
+    """A query can fail at its start and at any row, with a message that quotes data."""
+    try:
+        yield
+    except Exception as error:
+        raise SourceError(f"{label} ended with an error: {_kind_of(error)}. {NOT_SHOWN}") from None
+
+
+def _formats(schema: Any) -> Iterator[str]:
+    """The Arrow formats of a column and of all within it."""
+    yield schema.format
+    for part in (*schema.children, *([schema.dictionary] if schema.dictionary is not None else [])):
+        yield from _formats(part)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
-from dpsu.errors import InvalidArgument
+from dpsu.errors import InvalidArgument, SourceError
 
 
 def scan_sheet(source: Path | io.BytesIO, sheet: str | None, label: str) -> pl.LazyFrame:
@@ -14,7 +14,12 @@ def scan_sheet(source: Path | io.BytesIO, sheet: str | None, label: str) -> pl.L
         import fastexcel
     except ImportError:
         raise InvalidArgument("Excel files need the package fastexcel: pip install 'dpsu[excel]'.") from None
-    book = fastexcel.read_excel(source if isinstance(source, Path) else source.getvalue())
+    try:
+        book = fastexcel.read_excel(source if isinstance(source, Path) else source.getvalue())
+    except fastexcel.FastExcelError:
+        raise SourceError(
+            f"{label} could not be read as Excel: it is damaged, encrypted or in another format"
+        ) from None
     names = book.sheet_names
     if sheet is None and len(names) > 1:
         raise InvalidArgument(f"{label} has several sheets: pass the name of one, sheet=… (--sheet)")

@@ -4,6 +4,7 @@ import codecs
 import glob
 import gzip
 import io
+import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
@@ -32,9 +33,16 @@ FORMATS = {
     "ndjson": "JSON lines",
 }
 STANDARD_INPUT = "-"
+FRAME = "the frame"
+"""What errors call a source that is no file."""
+
 TEXT_HINT = (
     "; if the columns are separated by another character, pass separator= (--separator ';'), and for text in another "
     "encoding than UTF-8, encoding= (--encoding cp1252)"
+)
+UNREADABLE = (
+    "it is damaged, truncated, not in UTF-8 or in another format, or a row has too many fields or a quote that nothing "
+    "closes. For text in another encoding pass encoding= (--encoding cp1252)"
 )
 COMPRESSIBLE = {"csv", "tsv", "jsonl", "ndjson"}
 KNOWN_ENDINGS = ".parquet, .xlsx, .csv, .tsv, .jsonl, .ndjson (the last four also with .gz or .zst)"
@@ -132,12 +140,19 @@ def reading(label: str, format: str | None) -> Iterator[None]:
     """Turn the errors of Polars about unreadable data into one line: its messages may quote the data."""
     try:
         yield
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, UnicodeError):
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, UnicodeError) as error:
         kind = f" as {FORMATS[format]}" if format else ""
-        raise SourceError(
-            f"{label} could not be read{kind}: it is damaged, truncated, not in UTF-8 or in another format. "
-            "For text in another encoding pass encoding= (--encoding cp1252)"
-        ) from None
+        if isinstance(error, OSError) and error.errno:
+            why = os.strerror(error.errno)
+        elif isinstance(error, pl.exceptions.NoDataError):
+            why = "it is empty"
+        elif label == FRAME:
+            why = "a step of its query failed"
+        elif format == "parquet":
+            why = "it is damaged, truncated or in another format"
+        else:
+            why = UNREADABLE
+        raise SourceError(f"{label} could not be read{kind}: {why}") from None
 
 
 def _scan_standard_input(columns: list[str], format: str | None, layout: Layout) -> pl.LazyFrame:
@@ -145,7 +160,9 @@ def _scan_standard_input(columns: list[str], format: str | None, layout: Layout)
         raise InvalidArgument(
             f"standard input has no ending; pass its format (--format): one of {', '.join(FORMATS)}"
         )
-    return _select(io.BytesIO(sys.stdin.buffer.read()), columns, format, "standard input", layout)
+    with reading("standard input", format):
+        content = sys.stdin.buffer.read()
+    return _select(io.BytesIO(content), columns, format, "standard input", layout)
 
 
 def _ending(path: Path) -> str:
@@ -196,14 +213,14 @@ def _select(
     with reading(label, format):
         if format in SEPARATORS:
             frame = _scan_separated(
-                _in_utf8(source, layout.encoding), columns, layout.separator or SEPARATORS[format], label
+                in_utf8(source, layout.encoding), columns, layout.separator or SEPARATORS[format], label
             )
         elif format == "xlsx":
             frame = scan_sheet(source, layout.sheet, label)
         elif format == "parquet":
             frame = _scan_parquet(source, keys)
         else:
-            frame = _scan_json_lines(_in_utf8(source, layout.encoding), columns)
+            frame = _scan_json_lines(in_utf8(source, layout.encoding), columns)
         available = frame.collect_schema().names()
     require_columns(
         columns,
@@ -250,7 +267,7 @@ def _scan_separated(
     return frame
 
 
-def _in_utf8(source: Path | io.BytesIO, encoding: str | None) -> Path | io.BytesIO:
+def in_utf8(source: Path | io.BytesIO, encoding: str | None) -> Path | io.BytesIO:
     """The file in UTF-8: as it is, or converted in memory if its byte order mark or the caller says otherwise."""
     if encoding is not None and codecs.lookup(encoding).name == "utf-8":
         return source

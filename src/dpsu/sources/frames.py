@@ -13,6 +13,9 @@ from dpsu.sources.databases import scan_stream
 
 USER, ITEM = "user", "item"
 
+UNCONVERTED = (TypeError, ValueError, NotImplementedError, pl.exceptions.PolarsError)
+"""What pandas, pyarrow and Polars raise where a column has no Arrow type."""
+
 
 def scan_frame(
     frame: Any, columns: list[str], label: str, users: Sequence[str] = (), items: Sequence[str] = ()
@@ -25,6 +28,8 @@ def scan_frame(
         lazy = frame.lazy()
         require_columns(columns, lazy.collect_schema().names(), label)
         return lazy.select(columns)
+    if type(frame).__name__ == "Series":
+        raise InvalidArgument("a series is one column: pass a frame with the columns of users and items")
     kind = type(frame).__module__.partition(".")[0]
     if kind in ("pandas", "duckdb", "_duckdb"):
         # These frames convert what they export, so only the needed columns are requested.
@@ -41,7 +46,7 @@ def scan_frame(
         raise SourceError(
             f"a {kind} frame needs pyarrow to be read; install it or pass a Polars frame"
         ) from None
-    except (TypeError, ValueError, pl.exceptions.PolarsError):
+    except UNCONVERTED:
         raise SourceError(
             f"{label} could not be converted to Arrow: {_culprit(frame, columns, kind)}"
         ) from None
@@ -95,8 +100,8 @@ def _culprit(frame: Any, columns: list[str], kind: str) -> str:
     for column in columns if kind == "pandas" else ():
         try:
             pl.DataFrame(frame[[column]])
-        except (TypeError, ValueError, pl.exceptions.PolarsError):
-            return f"column {column!r} has values of several types; give them all the same one"
+        except UNCONVERTED:
+            return f"column {column!r} has values of several types or of one that Arrow lacks; cast it to strings"
     return f"one of the columns {', '.join(columns)} has values of mixed types, or its query failed"
 
 

@@ -1,6 +1,5 @@
 """How a file is laid out, where its ending does not say so, and which query reads a database."""
 
-import codecs
 from dataclasses import dataclass
 
 from dpsu.errors import InvalidArgument
@@ -16,10 +15,13 @@ class Layout:
     query: str | None = None
 
     def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if value is not None and not isinstance(value, str):
+                raise InvalidArgument(f"{name} must be a string, not {type(value).__name__}.")
         if self.encoding is not None:
             try:
-                codecs.lookup(self.encoding)
-            except LookupError:
+                "".encode(self.encoding)  # codecs know encodings that are not of text, such as hex
+            except (LookupError, ValueError):
                 raise InvalidArgument(
                     f"there is no encoding {self.encoding!r}; common ones are utf-8, cp1252 and utf-16."
                 ) from None

@@ -1,5 +1,6 @@
 """Plain text files as sources: one row per line, and one user per line or per file."""
 
+import codecs
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -15,6 +16,9 @@ ENDING = ".txt"
 
 SMALL_BYTES = 1 << 20
 """Files up to this size are read at once, several together; Polars reads larger ones line by line."""
+
+MARK = codecs.BOM_UTF8.decode()
+"""The byte order mark that some editors put in front of a text."""
 
 BATCH_BYTES, BATCH_FILES, BATCH_LINES = 1 << 24, 1 << 13, 1 << 17
 
@@ -63,7 +67,7 @@ def _lines(names: list[str]) -> Iterator[pl.DataFrame]:
             yield from _lines_of(name, user)
             continue
         users.append(user)
-        texts.append(text)
+        texts.append(text.removeprefix(codecs.BOM_UTF8))
         size += len(text)
         if size > BATCH_BYTES or len(users) == BATCH_FILES:
             yield _divided(users, texts)
@@ -85,7 +89,7 @@ def _lines_of(name: str, user: str) -> Iterator[pl.DataFrame]:
     """The lines of a large file."""
     lines = pl.scan_lines(name, name=TEXT, glob=False)
     for batch in lines.collect_batches(chunk_size=BATCH_LINES, maintain_order=False):
-        yield batch.select(pl.lit(user).alias(USER), _plain(pl.col(TEXT)))
+        yield batch.select(pl.lit(user).alias(USER), _plain(pl.col(TEXT).str.strip_prefix(MARK)))
 
 
 def _divided(users: list[str], texts: list[bytes]) -> pl.DataFrame:

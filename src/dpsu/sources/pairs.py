@@ -30,7 +30,7 @@ from dpsu.sources.columns import (
 )
 from dpsu.sources.databases import DATABASE, require_no_address, scan_query
 from dpsu.sources.discreet import discreet
-from dpsu.sources.files import reading, refuse_plain_text, scan_paths
+from dpsu.sources.files import FRAME, reading, refuse_plain_text, scan_paths
 from dpsu.sources.frames import ITEM, USER, scan_collection, scan_frame
 from dpsu.sources.layout import PLAIN, Layout
 from dpsu.sources.values import MOST_UNITS, Bounds, in_units
@@ -173,10 +173,9 @@ def scan_source(
     user_columns, item_columns, columns = _needed(user, item, values)
     if paths:
         return *scan_paths(paths, columns, format, layout), user_columns, item_columns
-    label = "the frame"
-    with reading(label, None):
-        frame = scan_frame(source, columns, label, user_columns, item_columns)
-        return frame, label, user_columns, item_columns
+    with reading(FRAME, None):
+        frame = scan_frame(source, columns, FRAME, user_columns, item_columns)
+        return frame, FRAME, user_columns, item_columns
 
 
 def _needed(

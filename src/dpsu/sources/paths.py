@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
 
-from dpsu.errors import SourceError
+from dpsu.errors import InvalidArgument, SourceError
 
 ADDRESS = re.compile(r"\s*[A-Za-z][\w+.-]+:/|.*\b(password|pwd)\s*=", re.IGNORECASE | re.DOTALL)
 """The address of a database or a server, or the keywords that libpq and ODBC take for one, also misspelt."""
@@ -59,9 +59,16 @@ def find_files(
             "addresses such as https:// and s3:// are not read, and of databases only postgresql:// and sqlite://, "
             "alone and with a query: give files of this machine"
         )
-    for path in dict.fromkeys(map(str, paths)):
-        for found in _find(path, wanted, none_in_folder):
-            files.setdefault(found.identity, found)
+    if not all(map(str, paths)):
+        raise InvalidArgument("a path is empty: give a file, a folder or a glob.")
+    try:
+        for path in dict.fromkeys(map(str, paths)):
+            for found in _find(path, wanted, none_in_folder):
+                files.setdefault(found.identity, found)
+    except OSError as error:
+        raise SourceError(
+            f"{_discreet(Path(error.filename))!r} could not be opened: {error.strerror}"
+        ) from None
     return [*files.values()]
 
 
@@ -83,6 +90,8 @@ def _behind(root: Path, label: str, wanted: Callable[[str], bool], none_in_folde
     if root.is_file():
         yield Found(str(root), label)
         return
+    if root.exists() and not root.is_dir():
+        raise SourceError(f"{label!r} is neither a file nor a folder: pass a stream as standard input, '-'")
     if not root.is_dir():
         raise SourceError(f"there is no file {label!r}")
     found = False
