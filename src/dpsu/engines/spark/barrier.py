@@ -17,11 +17,11 @@ import polars as pl
 
 from dpsu.algorithms.job import Chosen
 from dpsu.engines.local import LocalEngine
+from dpsu.engines.spark.letters import in_task
 from dpsu.engines.spark.parts import as_frame
 from dpsu.engines.spark.session import checkpoint, named, setting, translated, whole_number
 from dpsu.engines.spark.whole import Done
 from dpsu.sources.columns import key_columns
-from dpsu.sources.discreet import discreet
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -179,7 +179,7 @@ def _in_task(
                 time.sleep(GRACE)
                 raise
 
-    done, released = discreet(run, "a Spark task failed")()
+    done, released = in_task(run)()
     yield from released.append_column(FOUND, pa.nulls(len(released), pa.binary())).to_batches()
     nothing = [pa.nulls(1, each.type) for each in types]
     yield pa.record_batch([*nothing, pa.array([pickle.dumps(done)], pa.binary())], [*types.names, FOUND])
