@@ -90,6 +90,7 @@ class SparkJob(Job):
         log.info("this release runs on Spark in the mode %r; its job group or tag is %s", mode, self._group)
         if mode == "exchange" and size:
             require_keeper(spark.session)
+            spark.counted = size
             with grouped_jobs(spark.session, "dpsu: dividing users", self._group):
                 return self._job.read(spark, source, lists, stream)
         return Waiting(rows, none, source, size == 0, room.peers if mode == "barrier" else 0)
