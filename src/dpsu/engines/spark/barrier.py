@@ -97,7 +97,7 @@ def _slots(context: Any) -> tuple[int, int] | None:
 
 def run_in_barrier(
     spark: "SparkEngine", rows: "DataFrame", none: pl.DataFrame, source: "Source", work: Work, peers: int
-) -> Chosen:
+) -> Done:
     """Run the work on the rows with this number of peers, and hand over what they found."""
     from pyspark.sql.types import BinaryType, StructField, StructType
 
@@ -123,8 +123,11 @@ def run_in_barrier(
     # A barrier stage that gives the result itself would not be run again; and the number of partitions says nothing.
     kept = checkpoint(told.repartition(spark.parts, *items))
     with translated():
-        found = [pickle.loads(row[0]) for row in kept.where(f"`{FOUND}` IS NOT NULL").select(FOUND).collect()]
-    return replace(_agreed(found), names=kept.where(f"`{FOUND}` IS NULL").select(*items))
+        found: list[Done] = [
+            pickle.loads(row[0]) for row in kept.where(f"`{FOUND}` IS NOT NULL").select(FOUND).collect()
+        ]
+    names = kept.where(f"`{FOUND}` IS NULL").select(*items)
+    return replace(found[0], chosen=replace(_agreed(found), names=names))
 
 
 def _agreed(found: Sequence[Done]) -> Chosen:

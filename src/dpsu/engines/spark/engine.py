@@ -61,6 +61,7 @@ BLOCKS = "place long, first long, rows binary"
 FOUND = "found long"
 
 LABEL = "the Spark frame"
+NOT_EXCHANGED = "are not for spark_mode='exchange'."
 ROWS_PER_PART, TEXTS_PER_PART = 1 << 20, 1 << 16
 MOST_SHARDS = 512
 
@@ -197,7 +198,15 @@ class SparkEngine:
 
     def read_corpus(self, source: "Source", stream: Stream) -> Any:
         """Not supported on Spark."""
-        raise InvalidArgument("n-grams in levels run on the local engine; pass source.toArrow().")
+        raise InvalidArgument(f"n-grams in levels {NOT_EXCHANGED}")
+
+    def adopt(self, sets: Any) -> NoReturn:
+        """Not supported on Spark."""
+        raise InvalidArgument(f"n-grams in levels {NOT_EXCHANGED}")
+
+    def split(self, sets: Sets, share: float, stream: Stream) -> NoReturn:
+        """Not supported on Spark."""
+        raise InvalidArgument(f"tuning {NOT_EXCHANGED}")
 
     def item_types(self, sets: Sets) -> pl.Schema:
         """The columns that name an item, and their types."""
@@ -212,7 +221,7 @@ class SparkEngine:
         self, sets: Sets, items: pl.DataFrame, digests: Digests, may_pass: DigestTest, weights: Any = None
     ) -> NoReturn:
         """Not supported on Spark."""
-        raise InvalidArgument("candidates are not for spark_mode='exchange'.")
+        raise InvalidArgument(f"candidates {NOT_EXCHANGED}")
 
     def collect(self, items: Items, step: Callable[[Any], NDArray[Any]]) -> NDArray[Any]:
         """The values that `step` finds in all shards."""
@@ -326,6 +335,10 @@ class SparkEngine:
         if updated.rounds >= ROUNDS_PER_TABLE:
             self._settled(updated)
         return updated
+
+    def released(self, sets: Sets, items: Items) -> NoReturn:
+        """Not supported on Spark."""
+        raise InvalidArgument(f"n-grams in levels {NOT_EXCHANGED}")
 
     def names(self, sets: Sets, items: Items) -> "DataFrame | Brought":
         """The released items as a Spark frame without a reference to the source data.
