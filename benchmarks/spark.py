@@ -19,9 +19,11 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import polars as pl
+
 import dpsu
 from benchmarks.settings import DELTA, EPSILON, MAX_ITEMS
-from benchmarks.standalone import cluster, session
+from benchmarks.standalone import cluster, processor_seconds, session
 from dpsu.testing import seeded
 
 MODES = ("task", "barrier", "exchange")
@@ -36,10 +38,18 @@ def seconds(run: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
+def measured(run: Callable[[], object]) -> tuple[float, float]:
+    """Seconds, and processor seconds, which other programs on the machine change less."""
+    before = processor_seconds()
+    spent = seconds(run)
+    return spent, processor_seconds() - before
+
+
 def corpus(spark: Any) -> Any:
     if (DATA / "reddit_like.parquet").exists():
         return spark.read.parquet(str(DATA / "reddit_like.parquet"))
-    return spark.createDataFrame(dpsu.datasets.reddit_like(223_388, seed=0).to_arrow())
+    made = dpsu.datasets.reddit_like(223_388, seed=0)
+    return spark.createDataFrame(made.cast({"user": pl.Int64, "item": pl.Int64}).to_arrow())
 
 
 def cached(spark: Any, copies: int) -> Any:
@@ -68,7 +78,7 @@ def released(frame: Any, mode: str | None, **options: Any) -> int:
 
 
 def sizes(copies: int, modes: list[str], repetitions: int) -> list[dict[str, Any]]:
-    """A row per mode: medians of warm runs, in turns with plain sums."""
+    """A row per mode: medians of warm runs, in turns with plain sums; in seconds, and in processor seconds."""
     with cluster() as address, session(address) as spark:
         pairs = cached(spark, copies)
 
@@ -77,15 +87,18 @@ def sizes(copies: int, modes: list[str], repetitions: int) -> list[dict[str, Any
 
         for _ in range(1 + SUMS_TO_WARM_UP // copies):
             plain()
-        sums, rows = [], []
+        rows = []
         for mode in modes:
             released(pairs, mode)
-            times = []
+            sums, times = [], []
             for _ in range(repetitions):
-                sums += [seconds(plain) for _ in range(3 if copies == 1 else 1)]
-                times.append(seconds(lambda mode=mode: released(pairs, mode)))  # type: ignore[misc]
-            found = {"seconds": median(times), "plain": median(sums), "ratio": median(times) / median(sums)}
-            rows.append({"part": "sizes", "copies": copies, "mode": mode, **found, "all": times})
+                sums += [measured(plain) for _ in range(3 if copies == 1 else 1)]
+                times.append(measured(lambda mode=mode: released(pairs, mode)))  # type: ignore[misc]
+            row: dict[str, Any] = {"part": "sizes", "copies": copies, "mode": mode}
+            for place, name in enumerate(("seconds", "processor")):
+                own, simple = (median(each[place] for each in found) for found in (times, sums))
+                row |= {name: own, f"{name} of a plain sum": simple, f"{name}, ratio": own / simple}
+            rows.append({**row, "all": times})
             print(rows[-1], flush=True)
         return rows
 
@@ -134,8 +147,6 @@ def hard(modes: list[str]) -> list[dict[str, Any]]:
 
 def text(modes: list[str], repetitions: int) -> list[dict[str, Any]]:
     """Words against a plain distinct count of words, n-grams against the local engine."""
-    import polars as pl
-
     file, rows = str(DATA / "arxiv_titles.parquet"), []
     frame = pl.read_parquet(file)
     with cluster() as address, session(address) as spark:

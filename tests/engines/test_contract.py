@@ -81,7 +81,7 @@ class Bench:
         else:
             from dpsu.engines.spark.letters import read
 
-            letters = read(self.engine._added_up(items).toArrow().to_batches())
+            letters = read(self.engine._shards_of(items).toArrow().to_batches())
             tables = [letter.content.columns for letter in letters]
         return {
             tuple(map(int, table["digest"][i])): {

@@ -1,5 +1,6 @@
 """Whole jobs on peers, in memory and over Arrow Flight: the release of one engine, and nobody else gets in."""
 
+import pickle
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -17,8 +18,10 @@ from dpsu.algorithms.candidate_list import add_candidates
 from dpsu.algorithms.catalogue import find
 from dpsu.algorithms.holders import counting_terms
 from dpsu.algorithms.job import SingleJob
+from dpsu.algorithms.levels import LevelsJob, plan_levels
 from dpsu.algorithms.public_items import read_lists
 from dpsu.algorithms.request import Request
+from dpsu.algorithms.tuning import Candidate, TuneBySelection, TuneOnPart
 from dpsu.engines.local import LocalEngine
 from dpsu.engines.peers import PeerEngine
 from dpsu.randomness.stream import Stream
@@ -59,10 +62,15 @@ def work_of(
     return job, partial(run_whole, job=job, source=source, lists=read_lists(public, exclude), stream=STREAM)
 
 
+def sent(work: Any) -> Any:
+    """The work as a process gets it, with a job of its own."""
+    return pickle.loads(pickle.dumps(work))
+
+
 def on_peers(work: Any, exchanges: Sequence[Any], frame: pl.DataFrame) -> list[tuple[Done, pl.DataFrame]]:
     def peer(rank: int, rows: pl.DataFrame) -> tuple[Done, pl.DataFrame]:
         with PeerEngine(exchanges[rank], threads=1, parts=1) as engine:
-            return work(rows, engine)
+            return sent(work)(rows, engine)
 
     with ThreadPoolExecutor(len(exchanges)) as pool:
         return list(pool.map(peer, range(len(exchanges)), divided(frame, len(exchanges))))
@@ -104,6 +112,51 @@ def test_peers_find_what_one_engine_does(name: str, size: int) -> None:
     for own, _ in found:
         assert (own.chosen.fields, own.chosen.users) == (done.chosen.fields, done.chosen.users)
         assert own.chosen.others == done.chosen.others
+
+
+def texts() -> pl.DataFrame:
+    rng = np.random.default_rng(2)
+    lines = [" ".join(f"w{n}" for n in rng.zipf(1.5, 12) % 60) for _ in range(1500)]
+    return pl.DataFrame({"user": np.arange(1500) % 700, "text": lines})
+
+
+def levels() -> tuple[pl.DataFrame, Any]:
+    counts = counting_terms(counts=True)
+    plan, counting = plan_levels(Request(3.0, 1e-4), 3, 20, counts=counts)
+    source = Source.of(None, user="user", text="text", ngrams=(1, 2, 3))
+    return texts(), partial(run_whole, job=LevelsJob(plan, "item", counting), source=source)
+
+
+def tuning(job: type[TuneOnPart] | type[TuneBySelection], last: float) -> tuple[pl.DataFrame, Any]:
+    settings = [{"max_items": 4}, {"max_items": 10}, {"algorithm": dpsu.PolicyGaussian(parts=3)}]
+    made = job(Request(3.0, 1e-4), [Candidate.of(setting) for setting in settings], last)
+    source = Source.of(None, user="user", item="item")
+    return baskets(), partial(run_whole, job=made, source=source)
+
+
+JOBS = {
+    "levels": levels,
+    "tuning on a part": partial(tuning, TuneOnPart, 0.3),
+    "private selection": partial(tuning, TuneBySelection, 3.0),
+}
+
+
+@pytest.mark.parametrize("name", JOBS)
+@pytest.mark.parametrize("lists", [{}, {"public": ["w3", "word3", "none"], "exclude": ["w1", "word1"]}])
+def test_peers_run_levels_and_tuning(name: str, lists: dict[str, Any]) -> None:
+    """With their names, statements and what a job has learned."""
+    frame, job = JOBS[name]()
+    public, exclude = lists.get("public"), lists.get("exclude")
+    work = partial(job, lists=read_lists(public, exclude), stream=STREAM)
+    with LocalEngine(1) as engine:
+        done, names = sent(work)(frame, engine)
+    found = on_peers(work, desks(3), frame)
+    together = pl.concat([own for _, own in found])
+    assert names.height > 20
+    assert together.sort(names.columns).equals(names.sort(names.columns))
+    for own, _ in found:
+        assert own.chosen.fields == done.chosen.fields
+        assert own.learned == done.learned
 
 
 @pytest.fixture

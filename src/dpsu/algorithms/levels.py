@@ -98,6 +98,8 @@ class LevelsJob(Job):
         self._column = column
         self._counting = counting
         self._false_share = false_share
+        # A domain that is known has n-grams of all released words, and only one process has all words.
+        self.divided = false_share is None and levels[0].method != "dpne"
         first, budgets = levels[0], [level.budget for level in levels]
         if counting is not None:
             budgets.append(counting.budget)
@@ -158,17 +160,17 @@ class LevelsJob(Job):
         stream: Stream,
     ) -> "Found":
         """What one level releases."""
-        sets = ngram_sets(corpus, [part], self._column)
+        made_here = ngram_sets(corpus, [part], self._column)
         if level.size > 1 and level.method == "dpne":
-            return self._known_level(level, corpus, sets, part, before, engine, stream)
+            return self._known_level(level, corpus, made_here, part, before, engine, stream)
         if level.false_share is not None:
-            return self._listed_level(level, corpus, sets, part, before, engine, stream)
-        focused = level.focused()
+            return self._listed_level(level, corpus, made_here, part, before, engine, stream)
+        focused, sets = level.focused(), engine.adopt(made_here)
         items = focused.select(engine, lists.leave_out(engine, sets, stream), stream.step(level.size))
         shown = lists.with_public(engine, sets, items, stream)
         counting = self._counting_of(level)
         made = lists.names(engine, sets, items, counting and counting.beside(focused), stream)
-        codes = _numbers(sets)[np.flatnonzero(shown["released"])]
+        codes = _numbers(made_here)[engine.released(sets, shown)]
         thresholds = {**focused.parameters(), "delta_new": focused.delta_new}
         return Found(codes, made.names, thresholds, made.notes)
 

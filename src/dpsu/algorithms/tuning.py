@@ -12,6 +12,7 @@ from itertools import count
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpsu.algorithms.algorithm import Algorithm
 from dpsu.algorithms.catalogue import find
@@ -22,13 +23,12 @@ from dpsu.algorithms.mechanism import Mechanism
 from dpsu.algorithms.ordered import OrderedLaplace
 from dpsu.algorithms.public_items import Listed
 from dpsu.algorithms.request import DEFAULT_MAX_ITEMS, Request
-from dpsu.engines.contract import Engine
+from dpsu.engines.contract import Columns, Engine
 from dpsu.errors import InvalidArgument, NotPrivate
 from dpsu.hints import did_you_mean, moved_option
 from dpsu.privacy.budget import Budget
 from dpsu.privacy.selection import delta_of_best, new_item_runs
 from dpsu.randomness.stream import Purpose, Stream
-from dpsu.sets.split import split_users
 
 Method = Literal["part", "selection"]
 Setting = Mapping[str, Any]
@@ -173,13 +173,12 @@ class TuneOnPart(TuneJob):
 
     def select(self, engine: Engine, sets: Any, lists: Listed, stream: Stream, tell: Tell) -> Chosen:
         """Trials on one part, the release on the other."""
-        coins = stream.words(Purpose.TUNE, 0, sets.user_digests)
-        tuning, others = split_users(sets, coins < np.uint64(int(self._share * 2**64)))
+        tuning, others = engine.split(sets, self._share, stream)
         tried_on = lists.leave_out(engine, tuning, stream)
         scores = []
         for place, trial in enumerate(self.trials, 1):
             tell(f"setting {place} of {len(self.trials)}")
-            scores.append(int(trial.select(engine, tried_on, stream.step(place))["released"].sum()))
+            scores.append(_size(engine, trial.select(engine, tried_on, stream.step(place))))
         best = int(np.argmax(scores))
         chosen = self.candidates[best]
         mechanism, counting = chosen.counted_at(self.request.epsilon, self.request.delta, self._counts)
@@ -209,10 +208,19 @@ class TuneBySelection(TuneJob):
         places = draw_places(stream.step(0), len(self.trials), self._tries)
         for number, place in enumerate(places, 1):
             items = self.trials[place].select(engine, tried_on, stream.step(number))
-            best = max(best, (int(items["released"].sum()), place, items), key=lambda run: run[0])
+            best = max(best, (_size(engine, items), place, items), key=lambda run: run[0])
         _, place, items = best
         names, story = lists.names(engine, sets, items, None, stream).names, {"mean_tries": self._tries}
         return self._chosen(names, place, self.candidates[place].promise(self.trials[place]), story)
+
+
+def _size(engine: Engine, items: Any) -> int:
+    """The number of items that a try releases."""
+    return int(engine.collect(items, _number_released).sum())
+
+
+def _number_released(columns: Columns) -> NDArray[np.int64]:
+    return np.array([np.count_nonzero(columns["released"])])
 
 
 def trials_on_part(candidates: Sequence[Candidate], request: Request) -> list[Mechanism]:

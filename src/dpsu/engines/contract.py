@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from dpsu.algorithms.job import Job
-    from dpsu.sets.user_sets import Digests
+    from dpsu.sets.user_sets import Digests, UserSets
     from dpsu.sources.source import Source
 
 Columns = Mapping[str, NDArray[Any]]
@@ -94,7 +94,13 @@ class Engine(Protocol):
         """The sets of all users; if the source has a text rule, it makes the items."""
 
     def read_corpus(self, source: "Source", stream: Stream) -> Any:
-        """All text of the source as words, for n-grams in levels."""
+        """All text of the source as words, for n-grams in levels; if several processes run the job, that of its users."""
+
+    def adopt(self, sets: "UserSets") -> Any:
+        """The handle of sets that the job has made of the text of this process."""
+
+    def split(self, sets: Any, share: float, stream: Stream) -> tuple[Any, Any]:
+        """The sets of a random part of the users, and those of all others; `share` is the chance to be in the part."""
 
     def item_types(self, sets: Any) -> "pl.Schema":
         """The columns that name an item, and the types in which they come out."""
@@ -165,6 +171,9 @@ class Engine(Protocol):
 
     def collect(self, items: Any, step: Callable[[Columns], NDArray[Any]]) -> NDArray[Any]:
         """The values that `step` finds in all items, in any order. Only for values that the promise covers."""
+
+    def released(self, sets: Any, items: Any) -> NDArray[np.int64]:
+        """The places of the released items in the names of the sets; only of items that users of this process hold."""
 
     def names(self, sets: Any, items: Any) -> Any:
         """The items whose column `released` is true, in their original type: a sorted Polars frame, or a Spark frame."""

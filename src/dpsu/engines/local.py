@@ -20,6 +20,7 @@ from dpsu.kernels.measures import count_users_with, sum_values
 from dpsu.kernels.rows import keep_open
 from dpsu.randomness.digests import sample_rows
 from dpsu.randomness.stream import Purpose, Stream
+from dpsu.sets.split import split_users
 from dpsu.sets.user_sets import Digests, UserSets, admit, among, ranks
 from dpsu.sources.ngrams import Corpus
 from dpsu.sources.pairs import read_sets
@@ -99,6 +100,15 @@ class LocalEngine:
         """All text of the source as words."""
         assert source.text is not None
         return read_corpus(source.data, source.text, **_reading(source, stream))
+
+    def adopt(self, sets: UserSets) -> UserSets:
+        """The sets themselves."""
+        return sets
+
+    def split(self, sets: UserSets, share: float, stream: Stream) -> tuple[UserSets, UserSets]:
+        """Divide users by a keyed coin of each."""
+        coins = stream.words(Purpose.TUNE, 0, sets.user_digests)
+        return split_users(sets, coins < np.uint64(int(share * 2**64)))
 
     def item_types(self, sets: UserSets) -> pl.Schema:
         """The columns of an item, and their types."""
@@ -258,6 +268,10 @@ class LocalEngine:
         threads = max(1, min(self.threads, size // FEWEST_ITEMS))
         each = 1 + size // (threads * MOST_ITEMS)
         return list(pairwise(np.linspace(0, size, 1 + threads * each).astype(int)))
+
+    def released(self, sets: UserSets, items: Columns) -> NDArray[np.int64]:
+        """The places of the released items."""
+        return np.flatnonzero(items["released"])
 
     def names(self, sets: UserSets, items: Columns) -> pl.DataFrame:
         """Decode the released items, with `listed` if there is a list, and the columns that are to be shown."""

@@ -9,7 +9,7 @@ that of the local engine. A method that exchanges anything must be called by all
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import polars as pl
@@ -18,15 +18,15 @@ from numpy.typing import NDArray
 from dpsu.engines.contract import SHOWN, Columns, DigestTest, Rule, Step, Walk
 from dpsu.engines.local import LocalEngine, Rows, is_shown, tallied
 from dpsu.engines.rows import SATURATION, merged, shard_bounds, some_users, union
-from dpsu.errors import InvalidArgument, TooLarge
+from dpsu.errors import TooLarge
 from dpsu.randomness.stream import Purpose, Stream
+from dpsu.sets.split import PartNames
 from dpsu.sets.user_sets import Digests, Names, UserSets, admit, digest_order, places
+from dpsu.sources.ngrams import Corpus
 
 if TYPE_CHECKING:
     from dpsu.algorithms.job import Job
     from dpsu.sources.source import Source
-
-NOT_DIVIDED = "n-grams in levels are not for peers; spark_mode='task' has them."
 
 
 class Exchange(Protocol):
@@ -99,14 +99,22 @@ class PeerEngine:
 
     def read(self, source: "Source", stream: Stream) -> PeerSets:
         """The sets of this peer's users; `source.data` has all rows of each of them, and no other peer has any."""
-        read = self._local.read(source, stream)
-        order = digest_order(read.item_digests)
-        sets = replace(read, items=places(order)[read.items], item_digests=read.item_digests[order])
-        return PeerSets(sets, read.names, order, read.notes)
+        return self.adopt(self._local.read(source, stream))
 
-    def read_corpus(self, source: "Source", stream: Stream) -> NoReturn:
-        """Not supported."""
-        raise InvalidArgument(NOT_DIVIDED)
+    def read_corpus(self, source: "Source", stream: Stream) -> Corpus:
+        """The text of this peer's users as words."""
+        return self._local.read_corpus(source, stream)
+
+    def adopt(self, sets: UserSets) -> PeerSets:
+        """The sets of this peer's users, with items in the order of their digests."""
+        order = digest_order(sets.item_digests)
+        arranged = replace(sets, items=places(order)[sets.items], item_digests=sets.item_digests[order])
+        return PeerSets(arranged, sets.names, order, sets.notes)
+
+    def split(self, sets: PeerSets, share: float, stream: Stream) -> tuple[PeerSets, PeerSets]:
+        """Divide the users of this peer by their coins."""
+        part, others = self._local.split(sets.sets, share, stream)
+        return _part_of(sets, part), _part_of(sets, others)
 
     def item_types(self, sets: PeerSets) -> pl.Schema:
         """The columns of an item, and their types."""
@@ -278,6 +286,10 @@ class PeerEngine:
         """The values that `step` finds in the shards of all peers."""
         return self._gathered(self._local.collect(items.columns, step))
 
+    def released(self, sets: PeerSets, items: Shard) -> NDArray[np.int64]:
+        """The places of the released items that users of this peer hold."""
+        return sets.order[np.flatnonzero(self._posted(items, "released")["released"])]
+
     def names(self, sets: PeerSets, items: Shard) -> pl.DataFrame:
         """The released items that are named by this peer: each by the first peer that has it."""
         unnamed = items.columns["released"].copy()
@@ -343,6 +355,12 @@ class PeerEngine:
         return [
             _block(own["digest"], own["size"], pair["code"], item["digest"]) for own, pair, item in received
         ]
+
+
+def _part_of(sets: PeerSets, part: UserSets) -> PeerSets:
+    """The part with the names of the whole."""
+    assert isinstance(part.names, PartNames)
+    return PeerSets(part, sets.names, sets.order[part.names.codes])
 
 
 def _block(users: Digests, sizes: NDArray[np.int64], codes: NDArray[np.uint32], items: Digests) -> Rows:

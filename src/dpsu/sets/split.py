@@ -15,10 +15,10 @@ class PartNames(Names):
 
     def __init__(self, names: Names, codes: NDArray[np.int64]) -> None:
         self._names = names
-        self._codes = codes
+        self.codes = codes
 
     def __len__(self) -> int:
-        return self._codes.size
+        return self.codes.size
 
     @property
     def columns(self) -> list[str]:
@@ -29,7 +29,7 @@ class PartNames(Names):
         self, codes: NDArray[np.integer], beside: Mapping[str, NDArray[Any]] | None = None
     ) -> pl.DataFrame:
         """The items with these codes, as in the whole database."""
-        return self._names.decode(self._codes[codes], beside)
+        return self._names.decode(self.codes[codes], beside)
 
 
 def split_users(sets: UserSets, chosen: NDArray[np.bool_]) -> tuple[UserSets, UserSets]:

@@ -95,7 +95,28 @@ FEATURES: dict[str, tuple[Callable[[], pl.DataFrame], Callable[..., dpsu.Release
 
 @pytest.mark.parametrize("feature", FEATURES)
 def test_every_feature_gives_what_this_machine_does(feature: str) -> None:
-    data, release = FEATURES[feature]
+    require_same(*FEATURES[feature])
+
+
+@pytest.mark.parametrize(("feature", "limit"), [("levels", 1_000), ("tune", 20_000)])
+def test_larger_data_has_levels_and_tuning(
+    feature: str, limit: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    """In a barrier stage; levels over a known domain are for one task."""
+    session().conf.set(LIMIT, str(limit))
+    try:
+        with caplog.at_level(logging.INFO, "dpsu.spark"):
+            require_same(*FEATURES[feature])
+        assert "barrier" in caplog.text
+        session().conf.set(LIMIT, "1000")
+        with pytest.raises(InvalidArgument, match=LIMIT):
+            listed_levels(on_spark(texts()))
+    finally:
+        session().conf.unset(LIMIT)
+
+
+def require_same(data: Callable[[], pl.DataFrame], release: Callable[..., dpsu.Release]) -> None:
+    """That Spark gives the release of this machine, with its statement."""
     with seeded(5):
         local = release(data())
     with seeded(5):

@@ -17,11 +17,11 @@ import polars as pl
 
 from dpsu.algorithms.job import Chosen
 from dpsu.engines.local import LocalEngine
+from dpsu.engines.spark.letters import in_task
 from dpsu.engines.spark.parts import as_frame
 from dpsu.engines.spark.session import checkpoint, named, setting, translated, whole_number
 from dpsu.engines.spark.whole import Done
 from dpsu.sources.columns import key_columns
-from dpsu.sources.discreet import discreet
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -97,7 +97,7 @@ def _slots(context: Any) -> tuple[int, int] | None:
 
 def run_in_barrier(
     spark: "SparkEngine", rows: "DataFrame", none: pl.DataFrame, source: "Source", work: Work, peers: int
-) -> Chosen:
+) -> Done:
     """Run the work on the rows with this number of peers, and hand over what they found."""
     from pyspark.sql.types import BinaryType, StructField, StructType
 
@@ -123,8 +123,11 @@ def run_in_barrier(
     # A barrier stage that gives the result itself would not be run again; and how rows are divided and sorted says nothing.
     kept = checkpoint(told.repartition(spark.parts, *items).sortWithinPartitions(*items))
     with translated():
-        found = [pickle.loads(row[0]) for row in kept.where(f"`{FOUND}` IS NOT NULL").select(FOUND).collect()]
-    return replace(_agreed(found), names=kept.where(f"`{FOUND}` IS NULL").select(*items))
+        found: list[Done] = [
+            pickle.loads(row[0]) for row in kept.where(f"`{FOUND}` IS NOT NULL").select(FOUND).collect()
+        ]
+    names = kept.where(f"`{FOUND}` IS NULL").select(*items)
+    return replace(found[0], chosen=replace(_agreed(found), names=names))
 
 
 def _agreed(found: Sequence[Done]) -> Chosen:
@@ -179,7 +182,7 @@ def _in_task(
                 time.sleep(GRACE)
                 raise
 
-    done, released = discreet(run, "a Spark task failed")()
+    done, released = in_task(run)()
     yield from released.append_column(FOUND, pa.nulls(len(released), pa.binary())).to_batches()
     nothing = [pa.nulls(1, each.type) for each in types]
     yield pa.record_batch([*nothing, pa.array([pickle.dumps(done)], pa.binary())], [*types.names, FOUND])

@@ -1,13 +1,14 @@
 """The Spark engine: DataFrames of parts and shards, on which workers run the local engine.
 
 It uses only DataFrame operations, so that Spark Connect works. No data per user or unreleased item is sent to the driver.
-Every round is one query with two exchanges: shards send parts the columns of their items, parts send shards the weights
-of their users. A table of items is checkpointed when it is updated, so that plans do not grow. All tables except the
-release are dropped at the end.
+Every round has two exchanges: shards send parts the columns of their items, parts send shards the weights of their users.
+The shards themselves travel along, so that a round uses the table of the round before once, and several rounds are one
+query. Then the table of items is checkpointed, so that plans do not grow. All tables except the release are dropped at
+the end.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -60,8 +61,12 @@ BLOCKS = "place long, first long, rows binary"
 FOUND = "found long"
 
 LABEL = "the Spark frame"
+NOT_EXCHANGED = "are not for spark_mode='exchange'."
 ROWS_PER_PART, TEXTS_PER_PART = 1 << 20, 1 << 16
 MOST_SHARDS = 512
+
+ROUNDS_PER_TABLE = 5
+"""Rounds that are one query: more save jobs, fewer keep the plan and the files of its exchanges small."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -81,16 +86,19 @@ class SparkRows:
     cut: workers.Cut | None = None
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(repr=False)
 class Items:
-    """The shards of the items, and letters to them whose `given` weights still have to be added, if there are any.
+    """The shards of the items, which may have to be computed: in `table` are their states, and letters with weights for
+    them if those have to be added, of type `given`; then follow the `steps`.
 
-    `checkpoint` is the table that they were computed from.
+    `kept` is the table that they are computed from, by this number of weighings.
     """
 
-    shards: "DataFrame"
+    table: "DataFrame"
     given: type[np.generic] | None = None
-    checkpoint: "DataFrame | None" = None
+    steps: tuple[Step, ...] = ()
+    kept: "DataFrame | None" = None
+    rounds: int = 0
 
 
 class SparkEngine:
@@ -113,6 +121,8 @@ class SparkEngine:
         self._partitions = (
             int(partitions) if partitions.isdigit() else MOST_SHARDS
         )  # some platforms say "auto"
+        self.counted: int | None = None
+        """The number of rows of the source, if somebody has counted them."""
         self.on_round: Callable[[int], None] = lambda number: None
         self._round = 0
         self._spread_over = 1
@@ -165,9 +175,10 @@ class SparkEngine:
         rows, words = self.rows_of(source), source.text
         users = key_columns(source.user, "user")
         items = [words.column] if words and words.column else key_columns(source.item, "item")
+        per_part = TEXTS_PER_PART if words else ROWS_PER_PART
         with translated():
-            per_part = TEXTS_PER_PART if words else ROWS_PER_PART
-            n_parts = self.parts * (1 + rows.count() // (self.parts * per_part))
+            size = rows.count() if self.counted is None else self.counted
+        n_parts = self.parts * (1 + size // (self.parts * per_part))
         self._spread_over = min(n_parts, MOST_SHARDS, self._partitions)
         self._shards = self._places(min(n_parts, MOST_SHARDS), -1)
         divide = partial(workers.divide, user=users, parts=self._places(n_parts), stream=stream, label=LABEL)
@@ -180,11 +191,22 @@ class SparkEngine:
             names, schema = items, rows.select(*map(named, items)).schema
         build = on_table(workers.build_part, read_frame=read, item=names)
         parts = self._grouped(divided).applyInArrow(build, SCHEMA)
-        return Sets(self._keeper.keep(self._spread(parts, "place")), schema)
+        kept = self._keeper.keep(self._spread(parts, "place"))
+        with translated():
+            kept.count()  # errors in the rows come now, before anything is spent
+        return Sets(kept, schema)
 
     def read_corpus(self, source: "Source", stream: Stream) -> Any:
         """Not supported on Spark."""
-        raise InvalidArgument("n-grams in levels run on the local engine; pass source.toArrow().")
+        raise InvalidArgument(f"n-grams in levels {NOT_EXCHANGED}")
+
+    def adopt(self, sets: Any) -> NoReturn:
+        """Not supported on Spark."""
+        raise InvalidArgument(f"n-grams in levels {NOT_EXCHANGED}")
+
+    def split(self, sets: Sets, share: float, stream: Stream) -> NoReturn:
+        """Not supported on Spark."""
+        raise InvalidArgument(f"tuning {NOT_EXCHANGED}")
 
     def item_types(self, sets: Sets) -> pl.Schema:
         """The columns that name an item, and their types."""
@@ -199,11 +221,11 @@ class SparkEngine:
         self, sets: Sets, items: pl.DataFrame, digests: Digests, may_pass: DigestTest, weights: Any = None
     ) -> NoReturn:
         """Not supported on Spark."""
-        raise InvalidArgument("candidates are not for spark_mode='exchange'.")
+        raise InvalidArgument(f"candidates {NOT_EXCHANGED}")
 
     def collect(self, items: Items, step: Callable[[Any], NDArray[Any]]) -> NDArray[Any]:
         """The values that `step` finds in all shards."""
-        told = self._map(self._added_up(items), workers.find, step=step)
+        told = self._map(self._settled(items), workers.find, step=step)
         with translated():
             letters = read_letters(told.toArrow().to_batches())
             # A source without rows has no shards.
@@ -233,7 +255,7 @@ class SparkEngine:
         how: dict[str, Any] = {"name": name, "limits": limits, "cut": cut}
         rest = _total(self._informed(parts, items, marks, workers.sum_others, FOUND, **how))
         sums = self._informed(parts, items, marks, workers.sum_released, SCHEMA, **how, shards=self._shards)
-        return Items(sums.unionByName(self._added_up(items)), np.int64, items.checkpoint), rest
+        return Items(sums.unionByName(self._settled(items)), np.int64, kept=items.kept), rest
 
     def require_users(self, sets: Sets, most: int) -> None:
         """Raise an error if there are more users than the calibration covers; Spark compares, and the count stays there."""
@@ -288,15 +310,13 @@ class SparkEngine:
         self.on_round(self._round)
         sent: dict[str, Any] = {"rule": rule, "shards": self._shards}
         reads = [*([rule.reads] if rule.reads else []), *(["open"] if rows.cut else [])]
-        shards = self._added_up(items)
         if reads:
-            mail = self._map(shards, workers.post, reads=reads)
+            told = self._grouped(self._shards_of(items, partial(workers.stay_and_post, reads=reads)))
             weigh = on_groups(workers.weigh_informed, cut=rows.cut, **sent)
-            parts = rows.parts.groupBy("place")
-            given = parts.cogroup(self._grouped(mail)).applyInArrow(weigh, SCHEMA)
+            given = rows.parts.groupBy("place").cogroup(told).applyInArrow(weigh, SCHEMA)
         else:
-            given = self._map(rows.parts, workers.weigh_alone, **sent)
-        return Items(given.unionByName(shards), np.int64, items.checkpoint)
+            given = self._map(rows.parts, workers.weigh_alone, **sent).unionByName(self._shards_of(items))
+        return Items(given, np.int64, kept=items.kept, rounds=items.rounds + 1)
 
     def walk(self, rows: SparkRows, items: Items, walk: Walk, stream: Stream) -> Items:
         """Run a policy in each of its parts and sum the weights (docs/hybrid.md)."""
@@ -305,16 +325,20 @@ class SparkEngine:
         sent: dict[str, Any] = {"walk": walk, "stream": stream, "shards": self._shards}
         follow = on_group(workers.walk_part, **sent)
         given = self._grouped(blocks).applyInArrow(follow, SCHEMA)
-        return Items(given.unionByName(self._added_up(items)), walk.dtype, items.checkpoint)
+        return Items(
+            given.unionByName(self._shards_of(items)), walk.dtype, kept=items.kept, rounds=items.rounds + 1
+        )
 
     def update(self, items: Items, step: Step) -> Items:
-        """Apply `step` to every shard; the new table replaces the previous one."""
-        waiting = items.given is not None
-        shards = self._keeper.renew(
-            self._added_up(items, step) if waiting else self._map(items.shards, workers.update, step=step),
-            items.checkpoint,
-        )
-        return Items(shards, checkpoint=shards)
+        """Apply `step` to every shard, together with what comes next; after some rounds, now."""
+        updated = replace(items, steps=(*items.steps, step))
+        if updated.rounds >= ROUNDS_PER_TABLE:
+            self._settled(updated)
+        return updated
+
+    def released(self, sets: Sets, items: Items) -> NoReturn:
+        """Not supported on Spark."""
+        raise InvalidArgument(f"n-grams in levels {NOT_EXCHANGED}")
 
     def names(self, sets: Sets, items: Items) -> "DataFrame | Brought":
         """The released items as a Spark frame without a reference to the source data.
@@ -339,7 +363,7 @@ class SparkEngine:
         return found
 
     def _decoded(self, sets: Sets, items: Items, decode: Callable[..., Any], schema: Any) -> "DataFrame":
-        mail = self._map(self._added_up(items), workers.post_released)
+        mail = self._map(self._settled(items), workers.post_released)
         parts = sets.parts.where(f"sender = {NAMES}").groupBy("place")
         decoded: DataFrame = parts.cogroup(self._grouped(mail)).applyInArrow(on_groups(decode), schema)
         return decoded
@@ -354,17 +378,24 @@ class SparkEngine:
         **options: Any,
     ) -> "DataFrame":
         """What a function makes of every part, after the shards have sent it these columns of its items."""
-        mail = self._grouped(self._map(self._added_up(items), workers.post, reads=reads))
+        mail = self._grouped(self._map(self._settled(items), workers.post, reads=reads))
         grouped = parts.groupBy("place").cogroup(mail)
         found: DataFrame = grouped.applyInArrow(on_groups(function, **options), schema)
         return found
 
-    def _added_up(self, items: Items, step: Step | None = None) -> "DataFrame":
-        """The shards after adding the weights that were sent to them."""
+    def _shards_of(self, items: Items, tell: workers.Tell = workers.stay) -> "DataFrame":
+        """What the shards send when they are computed: themselves, and what `tell` adds."""
         if items.given is None:
-            return items.shards
-        gather = on_group(workers.gather, dtype=items.given, step=step)
-        return self._grouped(items.shards).applyInArrow(gather, SCHEMA)
+            return self._map(items.table, workers.update, steps=items.steps, tell=tell)
+        gather = on_group(workers.gather, dtype=items.given, steps=items.steps, tell=tell)
+        return self._grouped(items.table).applyInArrow(gather, SCHEMA)
+
+    def _settled(self, items: Items) -> "DataFrame":
+        """The shards, computed now if they are not; the new table replaces the one that they are computed from."""
+        if items.given is not None or items.steps or items.kept is None:
+            table = self._keeper.renew(self._shards_of(items), items.kept)
+            items.table, items.given, items.steps, items.kept, items.rounds = table, None, (), table, 0
+        return items.table
 
     def _map(self, table: "DataFrame", function: Callable[..., Any], **options: Any) -> "DataFrame":
         return table.mapInArrow(partial(on_letters, partial(function, **options)), SCHEMA)

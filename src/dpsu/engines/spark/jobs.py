@@ -44,8 +44,8 @@ LIMIT = "spark.dpsu.taskRows"
 TASK_ROWS = 50_000_000
 """Default for LIMIT: the largest number of rows that one task holds."""
 
-IN_ONE_TASK = "n-grams in levels and tuning"
-NOT_EXCHANGED = "candidates, n-grams in levels and tuning"
+IN_ONE_TASK = "levels with method='dpne' or with false_share="
+IN_TASKS = "candidates, n-grams in levels and tuning"
 
 ON_DRIVER = (
     "The ledger is a file on the driver, which goes away with the application: keep it on storage that stays."
@@ -90,6 +90,7 @@ class SparkJob(Job):
         log.info("this release runs on Spark in the mode %r; its job group or tag is %s", mode, self._group)
         if mode == "exchange" and size:
             require_keeper(spark.session)
+            spark.counted = size
             with grouped_jobs(spark.session, "dpsu: dividing users", self._group):
                 return self._job.read(spark, source, lists, stream)
         return Waiting(rows, none, source, size == 0, room.peers if mode == "barrier" else 0)
@@ -97,15 +98,12 @@ class SparkJob(Job):
     def _choose(self, engine: "SparkEngine", rows: int) -> tuple[Mode, Room]:
         """One task if the rows are few, else peers if there is room for them. Nothing of the choice is in the output."""
         limit = whole_number(engine.session, LIMIT, TASK_ROWS)
-        divided = isinstance(self._job, SingleJob)
-        exchanged = divided and "candidates" not in self.promise.parameters
+        exchanged = isinstance(self._job, SingleJob) and "candidates" not in self.promise.parameters
         if self._mode == "task" or (self._mode is None and rows <= limit):
             return "task", Room(0)
-        if self._mode == "barrier" and not divided:
-            raise InvalidArgument(f"spark_mode='barrier' has no {IN_ONE_TASK}; pass spark_mode='task'.")
         if self._mode == "exchange" and not exchanged:
-            raise InvalidArgument(f"spark_mode='exchange' has no {NOT_EXCHANGED}; pass spark_mode='task'.")
-        if not divided:
+            raise InvalidArgument("spark_mode='exchange' has no candidates; pass spark_mode='task'.")
+        if not self._job.divided:
             raise InvalidArgument(
                 f"{IN_ONE_TASK} run in one Spark task, and there are more rows than {LIMIT} allows ({limit}): raise the "
                 "limit if an executor has the memory."
@@ -127,7 +125,7 @@ class SparkJob(Job):
             log.info("no barrier stage: %s", room.obstacle)
         if not exchanged:
             raise InvalidArgument(
-                f"candidates run in one Spark task or in a barrier stage; there are more rows than {LIMIT} allows "
+                f"{IN_TASKS} run in one Spark task or in a barrier stage; there are more rows than {LIMIT} allows "
                 f"({limit}), and a barrier stage cannot run here: raise the limit if an executor has the memory, or see "
                 "docs/cluster.md for barrier stages."
             )
@@ -146,7 +144,9 @@ class SparkJob(Job):
         if sets.peers and not sets.empty:
             tell("weighing and deciding in a barrier stage")
             with grouped_jobs(engine.session, "dpsu: the release, in a barrier stage", self._group):
-                return run_in_barrier(engine, sets.rows, sets.none, sets.source, work, sets.peers)
+                done = run_in_barrier(engine, sets.rows, sets.none, sets.source, work, sets.peers)
+            vars(self._job).update(done.learned)
+            return done.chosen
         tell("weighing and deciding in one Spark task")
         if sets.empty:
             with LocalEngine(1) as local:

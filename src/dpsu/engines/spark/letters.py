@@ -4,6 +4,7 @@ Parts have places from 1 up, shards from -1 down. A large letter travels in piec
 times and none may exceed 2 GB.
 """
 
+import gc
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -26,6 +27,9 @@ SELF, NAMES, VALUES = -1, -2, -3
 absolute places."""
 
 PIECE_BYTES = 1 << 22
+
+MANY_OBJECTS = 10_000
+"""Objects that a garbage collection may search: less than a hundredth of a second."""
 
 Places = Sequence[int]
 """The places of parts, in ascending order, or of shards, in descending order (see `even_places`)."""
@@ -85,7 +89,23 @@ def read(batches: Iterable[pa.RecordBatch]) -> Iterator[Letter]:
 
 def in_task(function: Callable[..., Any]) -> Callable[..., Any]:
     """Errors of workers appear in logs: errors of libraries, which may quote data, are replaced by their type."""
-    return discreet(function, "a Spark task failed")
+    run = discreet(function, "a Spark task failed")
+
+    def in_worker(*arguments: Any) -> Any:
+        spare_modules()
+        return run(*arguments)
+
+    return in_worker
+
+
+def spare_modules() -> None:
+    """Exempt modules from garbage collection, whenever many objects have come with them.
+
+    Spark collects garbage after every task. Searching the modules takes a twentieth of a second, more than most tasks.
+    """
+    if len(gc.get_objects()) > MANY_OBJECTS:
+        gc.collect()
+        gc.freeze()
 
 
 def on_table(function: Callable[..., pa.Table], **options: Any) -> Callable[[Any], Any]:

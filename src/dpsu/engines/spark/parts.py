@@ -42,6 +42,9 @@ BATCH_ROWS, BATCH_BYTES = 1 << 17, 1 << 26
 MARKS = ("open", "released", "other")
 """The columns of letters to parts that are truth values; all others are numbers."""
 
+Tell = Callable[[Letter], Iterable[Letter]]
+"""What a shard sends when it has been computed."""
+
 BLOCKS = pa.schema([("place", pa.int64()), ("first", pa.int64()), ("rows", pa.binary())])
 """Blocks of rows on their way to a part."""
 
@@ -179,7 +182,9 @@ def weigh_alone(part: Letter, *, rule: Rule, shards: Places) -> Iterator[Letter]
 def weigh_informed(
     own: list[Letter], mail: list[Letter], *, rule: Rule, cut: Cut | None, shards: Places
 ) -> pa.Table:
-    """The weights of the users of a part, after the shards have sent the columns of its items."""
+    """The weights of the users of a part, after the shards have sent the columns of its items; shards stay as they are."""
+    if not own:
+        return as_table(mail)
     (part,) = own
     rows, columns = part.content, _read_mail(mail, *([rule.reads] if rule.reads else []), "open")
     if cut is not None:
@@ -317,6 +322,17 @@ def post(shard: Letter, *, reads: list[str]) -> Iterator[Letter]:
         yield Letter(part, -shard.place, {name: columns[name][at] for name in reads})
 
 
+def stay(shard: Letter) -> Iterator[Letter]:
+    """A shard stays."""
+    yield shard
+
+
+def stay_and_post(shard: Letter, *, reads: list[str]) -> Iterator[Letter]:
+    """A shard stays, and sends each part the columns of its items."""
+    yield shard
+    yield from post(shard, reads=reads)
+
+
 def post_released(shard: Letter) -> Iterator[Letter]:
     """A shard tells parts what is released, and the columns that are to be shown: each item is named by one part."""
     columns = shard.content.columns
@@ -328,8 +344,8 @@ def post_released(shard: Letter) -> Iterator[Letter]:
         unnamed[at] = False
 
 
-def gather(letters: list[Letter], *, dtype: type[np.generic], step: Step | None) -> pa.Table:
-    """A shard with the weights that all parts gave to its items, and with the columns that the step changes or adds."""
+def gather(letters: list[Letter], *, dtype: type[np.generic], steps: Sequence[Step], tell: Tell) -> pa.Table:
+    """A shard with the weights that all parts gave to its items, after these steps; and what it then tells others."""
     (own,) = (letter for letter in letters if letter.sender == SELF)
     shard = own.content
     total = np.zeros(len(shard.columns["digest"]), dtype)
@@ -342,15 +358,16 @@ def gather(letters: list[Letter], *, dtype: type[np.generic], step: Step | None)
         held[at] |= answer.content["held"]
         if dtype is np.int64:
             np.minimum(total, SATURATION, out=total)
-    columns = {**shard.columns, "total": total, "held": held}
-    made = replace(shard, columns={**columns, **step(columns)} if step else columns)
-    return as_table([own._replace(content=made)])
+    made = replace(shard, columns={**shard.columns, "total": total, "held": held})
+    return as_table(update(own._replace(content=made), steps=steps, tell=tell))
 
 
-def update(shard: Letter, *, step: Step) -> Iterator[Letter]:
-    """The shard with the columns that the step changes or adds."""
+def update(shard: Letter, *, steps: Sequence[Step], tell: Tell) -> Iterable[Letter]:
+    """What a shard tells others after these steps, each of which changes or adds columns."""
     columns = shard.content.columns
-    yield shard._replace(content=replace(shard.content, columns={**columns, **step(columns)}))
+    for step in steps:
+        columns = {**columns, **step(columns)}
+    return tell(shard._replace(content=replace(shard.content, columns=columns)))
 
 
 def find(shard: Letter, *, step: Callable[[Any], NDArray[Any]]) -> Iterator[Letter]:

@@ -15,9 +15,9 @@ from dpsu.algorithms.job import Chosen, Job
 from dpsu.algorithms.public_items import Listed
 from dpsu.engines.contract import Engine
 from dpsu.engines.local import LocalEngine
+from dpsu.engines.spark.letters import in_task
 from dpsu.engines.spark.parts import as_block, as_frame, in_large_batches
 from dpsu.randomness.stream import Stream
-from dpsu.sources.discreet import discreet
 from dpsu.sources.source import Source
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def packed(batches: Iterable["pa.RecordBatch"]) -> Iterator["pa.RecordBatch"]:
     """Rows in blocks: Spark moves a block as one row, and makes Arrow of rows on all executors and not in one task."""
     import pyarrow as pa
 
-    pack = discreet(as_block, "a Spark task failed")
+    pack = in_task(as_block)
     for table in in_large_batches(batches):
         yield pa.record_batch({"rows": pa.array([pack(table)], pa.binary())})
 
@@ -84,7 +84,7 @@ def in_one_task(
         with LocalEngine(threads) as engine:
             return work(as_frame(pa.concat_tables(tables)) if tables else none, engine)
 
-    done, names = discreet(run, "a Spark task failed")()
+    done, names = in_task(run)()
     yield from as_pieces(done, names, first=0, rest=1)
 
 
