@@ -13,7 +13,7 @@ def demo(
     epsilon: Annotated[float, typer.Option(help="Privacy loss of the demonstration.")] = 3.0,
     delta: Annotated[float, typer.Option(help=f"The delta: {advice.DELTA}.")] = 1e-7,
 ) -> None:
-    """Release the words of bundled arXiv titles. They are the titles of 25 000 authors."""
+    """Release the words of bundled arXiv titles. They are the titles of 25,000 authors."""
     from rich.console import Console
 
     from dpsu.report.plan import chance_chart
