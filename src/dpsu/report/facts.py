@@ -29,7 +29,9 @@ def facts(statement: Statement) -> list[tuple[str, str]]:
 
 def false_items_in_words(statement: Statement) -> str | None:
     """What is said of items that nobody holds, if there is a list of candidates or a known domain of n-grams."""
-    parameters, of, held = statement.parameters, "listed items", "holds"
+    parameters, of, held = statement.parameters, "released items of the list", "holds"
+    if invents(statement):
+        return "n-grams of several words may be ones that nobody wrote; their share has no bound"
     if statement.kind == "levels":
         of, held = "n-grams of several words", "wrote"
     else:
@@ -42,6 +44,11 @@ def false_items_in_words(statement: Statement) -> str | None:
     return f"on average at most {told} of the {of} is one that nobody {held}"
 
 
+def invents(statement: Statement) -> bool:
+    """Whether n-grams that nobody wrote can come out, in any number."""
+    return statement.kind == "levels" and statement.algorithm == "dpne"
+
+
 def discovers(statement: Statement) -> bool:
     """Whether items can come out that are on no list."""
     candidates = statement.parameters.get("candidates")
@@ -49,9 +56,11 @@ def discovers(statement: Statement) -> bool:
 
 
 def choice_in_words(statement: Statement) -> str | None:
-    """What `auto` saw and chose, or what a hint chose."""
+    """What `auto` saw and chose, or what a hint chose; how a setting was tuned."""
     parameters = statement.parameters
-    chosen = parameters.get("chosen")
+    tuning, chosen = parameters.get("tuning"), parameters.get("chosen")
+    if isinstance(tuning, Mapping):
+        return in_words(tuning.get("how"))
     if statement.algorithm != "auto" or not isinstance(chosen, Mapping):
         return None
     steps = [parameters.get(name) for name in ("popular", "sizes", "demand")]
