@@ -47,7 +47,8 @@ def curve_section(statement: Statement) -> str:
     return (
         f"<p>{_sentence(told, plan, sizes)}{AFTER_TUNING.get(way, '')}</p><figure>{charts}<figcaption>The probability that "
         "an item is released, by the number of people who share it. The label of a curve is the number of items that all "
-        "these people have in common, which is the worst case: of people who share fewer, often half as many are enough."
+        "these people have in common, which is the worst case. Where people share fewer items, often half as many people "
+        "are enough."
         f"</figcaption></figure>{_table(users, chances)}"
     )
 
@@ -143,7 +144,7 @@ def _svg(users: list[int], chances: dict[int, Any], kind: str, width: int, heigh
         left, middle = LEFT + place * 200, 12 + line * LEGEND_LINE
         parts.append(
             f'<line class="curve s{k}" x1="{left}" x2="{left + 34}" y1="{middle}" y2="{middle}"/>'
-            f'<text class="label l{k}" x="{left + 42}" y="{middle + 4}">{counted(size)} each</text>'
+            f'<text class="label l{k}" x="{left + 42}" y="{middle + 4}">{counted(size)} in common</text>'
         )
     return (
         f'<svg class="{kind}" viewBox="0 0 {width} {height}" role="img" aria-label="The probability that an item is '
@@ -163,7 +164,7 @@ def _ticks(users: list[int], most: int) -> list[int]:
 
 
 def _table(users: list[int], chances: dict[int, Any]) -> str:
-    head = "".join(f'<th class="number" scope="col">{counted(size)} each</th>' for size in chances)
+    head = "".join(f'<th class="number" scope="col">{counted(size)} in common</th>' for size in chances)
     rows = "".join(
         f'<tr><th class="number" scope="row">{n:,}</th>'
         + "".join(f'<td class="number">{share(float(values[k]))}</td>' for values in chances.values())
