@@ -8,6 +8,9 @@ import dpsu
 from dpsu.cli.terminal import notes, stages
 from dpsu.privacy import advice
 
+OWN = """    dpsu release posts.parquet --user author --text body \\
+      --epsilon 1 --delta 1e-7 -o words.txt"""
+
 
 def demo(
     epsilon: Annotated[float, typer.Option(help="Privacy loss of the demonstration.")] = 3.0,
@@ -35,3 +38,4 @@ def demo(
     console.print(statement_panel(result.statement, result.warning))
     console.print()
     console.print(chance_chart(made, set_size=10), markup=False)
+    console.print(f"\nOn a table of your own:\n\n{OWN}", markup=False)

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dpsu.outcome.statement import Statement
+from dpsu.report.numbers import counted
 
 USERS = {
     "lines": "one line of the text files",
@@ -67,12 +68,14 @@ def choice_in_words(statement: Statement) -> str | None:
     popular, sizes, demand = (step if isinstance(step, Mapping) else {} for step in steps)
     if not (popular and sizes and demand):
         return f"{branch_in_words(chosen)}, by a hint"
-    users = ", ".join(f"{sizes_of_bin}: {count}" for sizes_of_bin, count in _bins(sizes))
+    users = ", ".join(f"{count} have {sizes_of_bin}" for sizes_of_bin, count in _bins(sizes))
+    found = popular.get("items")
+    items = counted(found, "very popular item") if isinstance(found, int) else "no number"
     return (
-        f"{branch_in_words(chosen)}, by three private steps. Very popular items, found with epsilon {_epsilon(popular)}: "
-        f"{popular.get('items')}. Noisy numbers of users by the number of their other items, with epsilon "
-        f"{_epsilon(sizes)}: {users}. Noisy number of users who together fill these items, each with the weight of up to "
-        f"{demand.get('width')} items, with epsilon {_epsilon(demand)}: {demand.get('budgets')}"
+        f"{branch_in_words(chosen)}, by three private steps. With epsilon {_epsilon(popular)} the first found {items}. With "
+        f"epsilon {_epsilon(sizes)} the second counted users by the number of their other items, with noise: {users}. With "
+        f"epsilon {_epsilon(demand)} the third counted the users who together fill these items, each with the weight of up to "
+        f"{demand.get('width')} items, with noise: {demand.get('budgets')}"
     )
 
 
