@@ -55,7 +55,7 @@ def if_named(outlook: "Outlook") -> str:
 def _bars_of(outlook: "Outlook") -> list[str]:
     """The chance by holders, and the items by max_items, as bars."""
     chances = [
-        f"{holders:>9,} users  {'█' * round(BAR * chance):<{BAR}} {percent(chance):>7}"
+        f"{counted(holders, 'user'):>15}  {'█' * round(BAR * chance):<{BAR}} {percent(chance):>7}"
         for holders, chance in outlook.curve()
     ]
     most = max([1.0, *outlook.by_max_items.values()])
@@ -75,7 +75,7 @@ def chance_chart(plan: "Plan", set_size: int) -> str:
     lines = [f"Chance of release, by the number of users who have the same {counted(set_size)}:"]
     for users in range(max(1, low - step), high + step + 1, step):
         chance = plan.chance(users, set_size)
-        lines.append(f"{users:>7,} users  {'█' * round(BAR * chance):<{BAR}} {percent(chance):>6}")
+        lines.append(f"{counted(users, 'user'):>13}  {'█' * round(BAR * chance):<{BAR}} {percent(chance):>6}")
     return "\n".join(lines)
 
 
@@ -109,7 +109,7 @@ def _steps(plan: "Plan") -> list[str]:
 
 def _worst_case(plan: "Plan") -> str:
     needed = [
-        f"{plan.users_needed(set_size=size):,} users with {size} item{'' if size == 1 else 's'} each"
+        f"{counted(plan.users_needed(set_size=size) or 0, 'user')} with {counted(size)} each"
         for size in plan.set_sizes()[:5:2]
     ]
     return "\n".join(
