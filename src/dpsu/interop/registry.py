@@ -22,7 +22,7 @@ KINDS = {
     "series": "One mechanism over several periods; the stated budget is that of all periods together.",
 }
 
-CHOSEN = "Two private steps choose the algorithm and max_items, one mechanism releases. The budget is that of all three."
+CHOSEN = "Private steps choose the algorithm and max_items, one mechanism releases. The budget is that of all of them."
 
 INTERNAL = ("shares", "levels", "tuning", "counts", "thresholds")
 """Parameters with many values, which are in the statement alone."""
