@@ -1,4 +1,4 @@
-"""For the site: blocks ```formula become typeset lines, without a script or a network.
+"""For the site: blocks ```formula become typeset lines, without a script or a network. Options are not broken at hyphens.
 
 The notation is that of the pages' text, so the source reads well in a terminal: `delta_G`, `e^epsilon`, `e^(epsilon x)`,
 `A_{r+1}`, `sqrt(t)`, `<=`. Names of several letters that are no Greek letters stay upright.
@@ -9,6 +9,7 @@ from html import escape
 from typing import Any
 
 BLOCK = re.compile(r"^```formula\n(.*?)\n```$", re.MULTILINE | re.DOTALL)
+OPTION = re.compile(r"<code>(--?[a-z][a-z-]*)</code>")
 GREEK = {
     "alpha": "α", "beta": "β", "delta": "δ", "epsilon": "ε", "theta": "θ", "kappa": "κ", "lambda": "λ", "mu": "μ",
     "pi": "π", "rho": "ρ", "sigma": "σ", "tau": "τ", "phi": "φ", "Phi": "Φ", "Psi": "Ψ",
@@ -24,6 +25,11 @@ CLOSING = {"(": ")", "{": "}"}
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """Typeset the formulas of a page."""
     return BLOCK.sub(lambda found: block(found[1]), markdown)
+
+
+def on_page_content(html: str, **_: Any) -> str:
+    """Mark options, so that a line is not broken at their hyphens."""
+    return OPTION.sub(r'<code class="option">\1</code>', html)
 
 
 def block(text: str) -> str:

@@ -47,14 +47,16 @@ release.report(folder / "report.html")
 
 # What the public gets: an entry of the registry of deployments.
 entry = statement.to_registry()
-print(entry[: entry.index("deployment:")])
+print(f"for the registry; the curator fills {entry.count('# CURATOR')} fields, the statement the others:")
+print(entry[entry.index("  privacy_loss:") : entry.index("    privacy_unit_details:")].rstrip())
+print(entry[entry.index("    privacy_parameters:") : entry.index("    privacy_parameters_details:")].rstrip())
 (folder / "deployment.yaml").write_text(entry, encoding="utf-8")
 
 # What other accountants get.
 try:
     from dp_accounting.pld.pld_privacy_accountant import PLDAccountant
 except ImportError:
-    print("pip install dp-accounting composes this release with the events of other tools")
+    print("dp-accounting is not installed; with it, this release composes with the events of other tools")
 else:
     event, delta = statement.to_dp_event()
     twice = PLDAccountant().compose(event, 2).get_epsilon(1e-6 - 2 * delta)

@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 RUN = [page for page in PAGES if page.stem != "cluster"]  # needs Spark and a bucket
 BLOCK = re.compile(r"^(<!-- not run: .+ -->\n)?```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-COMMAND = re.compile(r"^ {4}(dpsu [a-z].*)$", re.MULTILINE)
+COMMAND = re.compile(r"^ {4}(dpsu [a-z](?:.*\\\n)*.*)$", re.MULTILINE)
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]+)")
 BODY = "to be or not to be that is the question"
 
@@ -61,7 +61,7 @@ def test_python_examples_run(page: Path, desk: Path) -> None:
 @pytest.mark.parametrize("page", [page for page in RUN if COMMAND.search(page.read_text())], ids=name)
 def test_commands_run(page: Path, desk: Path) -> None:
     for line in COMMAND.findall(page.read_text()):
-        words = shlex.split(line, comments=True)[1:]
+        words = shlex.split(line.replace("\\\n", " "), comments=True)[1:]
         words += ["--seconds", "0.1"] if words[0] == "check-policy" else []
         run = CliRunner().invoke(app, words)
         assert run.exit_code == 0, f"{line}\n{run.output}\n{run.exception}"

@@ -35,6 +35,7 @@ def test_near_names_of_moved_arguments_count_too() -> None:
 @pytest.mark.parametrize(
     ("made", "meant"),
     [
+        (lambda: dpsu.plan(epsilon=1, delta=1e-6, users=100), "dpsu.Shape"),  # type: ignore[call-arg]
         (lambda: dpsu.Counts(max_item=2), "'max_items'"),  # type: ignore[call-arg]
         (lambda: dpsu.Counts(sums={}), "dpsu.release"),  # type: ignore[call-arg]
         (lambda: dpsu.Shape(user=100, items_per_user=2), "'users'"),  # type: ignore[call-arg]

@@ -22,7 +22,7 @@ REDDIT_LARGER = np.array([0.9722, 0.7018, 0.2084, 0.0687, 0.0041, 10 / REDDIT_US
 def load(name: str) -> pl.DataFrame:
     """A corpus that is part of the package.
 
-    "arxiv_titles_small": titles of papers by 25 000 first authors (author, text); arXiv metadata, CC0 1.0.
+    "arxiv_titles_small": titles of papers by 25,000 first authors (author, text); arXiv metadata, CC0 1.0.
 
     "shakespeare_speakers": the lines of each character of the plays (uid, author, text); public domain.
     """

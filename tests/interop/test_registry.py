@@ -100,6 +100,14 @@ def test_private_choices_and_changes_of_counts_are_told() -> None:
     assert "rounded" not in named["post_processing"]
 
 
+def test_the_noise_of_what_was_chosen_is_told_and_values_of_rounds_are_not() -> None:
+    for name, statement in statements().items():
+        entry = yaml.safe_load(statement.to_registry())["deployment"]["implementation"]["mechanisms"]
+        assert "sigma" in entry or "scale" in entry, name
+        assert "thresholds" not in entry, name
+        assert len(entry) < 2500, name
+
+
 def test_what_a_statement_holds_stays_one_value() -> None:
     evil = 'a: "b" # c\\\n- [d] \u2028\x07😀'
     statement = replace(of_columns(), title=evil, note=evil, proof=evil, rests_on=(evil,), unit=evil)

@@ -136,6 +136,30 @@ def test_items_of_public_lists_are_not_called_shared() -> None:
     assert "people share." not in listed
 
 
+def test_phrases_that_nobody_wrote_are_told() -> None:
+    """The method dpne releases some, without a bound on their share."""
+    texts, how = (
+        {n: ["a b c"] for n in range(400)},
+        {"epsilon": 4.0, "delta": 1e-6, "longest": 2, "max_items": 5},
+    )
+    for more, told in (({}, False), ({"method": "dpne"}, True), ({"false_share": 0.1}, True)):
+        made = dpsu.ngrams(texts, **how, **more).statement  # type: ignore[arg-type]
+        assert made is not None
+        assert ("nobody wrote" in page(made)) == told
+        assert ("nobody wrote" in str(made)) == told
+        assert ("people share." in page(made)) != told
+
+
+def test_the_max_items_that_auto_chose_is_told() -> None:
+    frame = {n: ["a", "b"] for n in range(5000)}
+    made = dpsu.release(frame, epsilon=2.0, delta=1e-7, max_items="auto").statement
+    assert made is not None
+    chosen = made.parameters["chosen"]["max_items"]
+    told = page(replace(made, max_items=chosen + 1))
+    assert f"{chosen:,} of them" in told
+    assert "of them" not in page(replace(made, max_items=chosen))
+
+
 def test_levels_have_a_page() -> None:
     texts = {n: ["a b c"] for n in range(400)}
     made = dpsu.ngrams(

@@ -110,6 +110,23 @@ def test_a_statement_and_its_verification_are_text() -> None:
     assert "REJECTED" in shown(dpsu.verify(forged))
 
 
+def test_a_comparison_shows_bars_and_a_selection_of_its_columns_does_not() -> None:
+    how: dict[str, Any] = {
+        "epsilon": [1, 2],
+        "delta": 1e-6,
+        "runs": 2,
+        "data_is_public": True,
+        "unsafe": True,
+    }
+    found = dpsu.compare(baskets(), algorithms=["weighted-gaussian", "k-anonymity"], **how)
+    made = shown(found)
+    assert made.count("<svg") == found.height
+    assert made.count("not private") == 2
+    assert made.count("epsilon") == 2
+    assert "<svg" not in found.select("algorithm", "items")._repr_html_()
+    assert "<svg" not in found.drop("seconds")._repr_html_()
+
+
 def test_a_ledger_shows_what_is_left(tmp_path: Path) -> None:
     ledger = dpsu.Ledger.create(tmp_path / "spent.db", epsilon=4, delta=1e-5)
     assert "4 left" in shown(ledger)

@@ -59,10 +59,13 @@ class BranchCounting(Counting):
     def depends(self) -> str:
         """The errors beside the ℓ1 family, and what the cut will be."""
         largest = max(half_width(each.sigma) for each in self.of_branch.values())
-        told = f"These are the errors beside Focused Gaussian; beside the ℓ1 family counts are within ±{largest:,.10g}."
+        told = f"These errors are for focused-gaussian. If auto chooses the ℓ1 family, counts are within ±{largest:,.10g}."
         if not self.terms.free:
             return told
-        return f"{told} The cut will follow from the noisy sizes (about the middle user's); errors grow with its root."
+        return (
+            f"{told} The number of released items for which a user counts in full will be about the size of the middle "
+            "user's set, by the noisy sizes. The errors grow with its square root."
+        )
 
     def settled(self, mechanism: Mechanism, fixed: Mapping[str, Any]) -> Counting:
         """The counts of the chosen branch, with the cut that follows from the noisy sizes if none was asked for."""

@@ -40,6 +40,15 @@ class Comparison(pl.DataFrame):
 
         return compare_chart(self, path)
 
+    def _repr_html_(self, **shown: Any) -> str:
+        """For notebooks: bars; a selection of columns is shown as any frame is."""
+        from dpsu.report.notebook import comparison_html
+
+        return comparison_html(self) if set(ROW) <= set(self.columns) else super()._repr_html_(**shown)
+
+
+ROW = ("algorithm", "private", "epsilon", "max_items", "items", "spread", "runs", "seconds", "ceiling")
+"""Columns that a notebook shows."""
 
 NO_LIMIT = np.iinfo(np.int32).max
 
@@ -142,9 +151,8 @@ def compare(
             own = calibrated.admit(engine, sets, stream)
             mechanism, measured = calibrated.fitted(engine, own, stream), []
             for run in range(1, runs + 1):
-                tell(
-                    f"{algorithm.name}, epsilon {request.epsilon:g}, max_items {request.max_items}, run {run} of {runs}"
-                )
+                limit = "" if limits == ["auto"] else f", max_items {request.max_items}"
+                tell(f"{algorithm.name}, epsilon {request.epsilon:g}{limit}, run {run} of {runs}")
                 measured.append(_run(engine, own, mechanism))
             rows.append(_row(algorithm, request, measured, most[request.epsilon]))
     found = pl.DataFrame(rows).sort("epsilon", "items", descending=[False, True], maintain_order=True)

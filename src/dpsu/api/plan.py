@@ -32,6 +32,8 @@ SET_SIZES = (1, 3, 10, 30, 100, 300)
 LIMITS = (1, 3, 10, 30, 100, 300, 1000)
 """Values of max_items that a simulation compares."""
 
+PARTS_OF_SHAPE = ("users", "items_per_user", "zipf", "sizes", "items")
+
 CHOSEN_FROM = ("focused-gaussian", "ordered-laplace", "policy-laplace")
 """What `auto` chooses from."""
 
@@ -208,7 +210,9 @@ class Plan:
         return [int(rung) for rung in rungs]
 
 
-@known_arguments()
+@known_arguments(
+    **dict.fromkeys(PARTS_OF_SHAPE, "It is part of a shape: shape=dpsu.Shape(users=…, items_per_user=…).")
+)
 def plan(
     *,
     epsilon: float,

@@ -71,7 +71,7 @@ def release(
     `item` name its columns; several columns make a composite key. At most `max_items` items of one user count; "auto"
     leaves the number to `auto`, and is 300 for every other algorithm.
     `algorithm` is a name, which means its default options, or an object such as `dpsu.PolicyGaussian(alpha=2)`. The default
-    takes 1.2 % of epsilon to choose one by the sizes of users' sets (docs/auto.md); with candidates it is
+    takes up to 1.5 % of epsilon for private steps that choose one (docs/auto.md); with candidates it is
     `focused-gaussian`.
     `typical_items` is an option of `auto`: a typical number of items per user that you know without looking at the data.
     `unsafe=True` admits algorithms that are not private. `progress=True` shows a bar, in a terminal or a notebook; a

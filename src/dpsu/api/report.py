@@ -35,7 +35,7 @@ class Page:
     def _repr_html_(self) -> str:
         return (
             f'<iframe srcdoc="{escape(self.html)}" title="page" sandbox="allow-scripts allow-downloads" '
-            f'style="width:100%;height:{FRAME_HEIGHT}px;border:1px solid #8888"></iframe>'
+            f'style="width:100%;height:{FRAME_HEIGHT}px;box-sizing:border-box;border:1px solid #8888"></iframe>'
         )
 
 

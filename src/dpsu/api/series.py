@@ -281,7 +281,7 @@ class Series:
         return (
             f"series {header['id']}: epsilon {header['epsilon']:g}, delta {header['delta']:g} for {UNIT_OF_SERIES}.{void}\n"
             f"periods done: {', '.join(map(str, done)) or 'none'} of {parameters['periods']}; "
-            f"{spent:.1%} of the budget spent, {left:.1%} left\n"
+            f"{100 * spent:.1f} % of the budget spent, {100 * left:.1f} % left\n"
             f"items so far: {self._known}"
         )
 

@@ -13,6 +13,7 @@ from dpsu.cli.algorithms import algorithms
 from dpsu.cli.check_policy import check_policy
 from dpsu.cli.compare import SweepCommand, compare
 from dpsu.cli.demo import demo
+from dpsu.cli.help import Command
 from dpsu.cli.ledger import ledger_app
 from dpsu.cli.ngrams import ngrams
 from dpsu.cli.options import spelled_out
@@ -51,7 +52,7 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     release, ngrams, tune, plan, algorithms, check_policy, compare, verify, statement, report, demo,
 )  # fmt: skip
 for command in COMMANDS:
-    kind = SweepCommand if command is compare else None
+    kind = SweepCommand if command is compare else Command
     app.command(command.__name__.replace("_", "-"), cls=kind)(spelled_out(command))
 app.add_typer(ledger_app)
 app.add_typer(series_app)

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand
 
 import dpsu
+from dpsu.cli.help import Command
 from dpsu.cli.options import (
     AsJson,
     CalibrationName,
@@ -22,12 +22,12 @@ from dpsu.cli.options import (
 from dpsu.cli.paths import require_apart
 from dpsu.cli.terminal import say, stages
 
-ONLY_PUBLIC = "every run spent a privacy of its own: these figures are fit for public or synthetic data only."
+ONLY_PUBLIC = "Every run spent privacy of its own: make such figures from public or synthetic data only."
 
 SWEPT = ("--epsilon", "--max-items")
 
 
-class SweepCommand(TyperCommand):
+class SweepCommand(Command):
     """A command whose swept options take several numbers: --epsilon 0.5 1 3."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

@@ -8,12 +8,15 @@ import dpsu
 from dpsu.cli.terminal import notes, stages
 from dpsu.privacy import advice
 
+OWN = """    dpsu release posts.parquet --user author --text body \\
+      --epsilon 1 --delta 1e-7 -o words.txt"""
+
 
 def demo(
     epsilon: Annotated[float, typer.Option(help="Privacy loss of the demonstration.")] = 3.0,
     delta: Annotated[float, typer.Option(help=f"The delta: {advice.DELTA}.")] = 1e-7,
 ) -> None:
-    """Release the words of bundled arXiv titles. They are the titles of 25 000 authors."""
+    """Release the words of bundled arXiv titles. They are the titles of 25,000 authors."""
     from rich.console import Console
 
     from dpsu.report.plan import chance_chart
@@ -35,3 +38,4 @@ def demo(
     console.print(statement_panel(result.statement, result.warning))
     console.print()
     console.print(chance_chart(made, set_size=10), markup=False)
+    console.print(f"\nOn a table of your own:\n\n{OWN}", markup=False)

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 import dpsu
+from dpsu.cli.help import Command
 from dpsu.cli.options import AsJson
 from dpsu.cli.report import read_statement
 from dpsu.cli.terminal import tell
@@ -22,7 +23,7 @@ ledger_app = typer.Typer(
 LedgerPath = Annotated[Path, typer.Argument(help="The ledger.")]
 
 
-@ledger_app.command()
+@ledger_app.command(cls=Command)
 def create(
     path: LedgerPath,
     epsilon: Annotated[float, typer.Option(help="The cap of all releases together.")],
@@ -33,7 +34,7 @@ def create(
     tell(f"made the ledger {path}: all releases together at most epsilon {epsilon:g}, delta {delta:g}")
 
 
-@ledger_app.command()
+@ledger_app.command(cls=Command)
 def record(
     path: LedgerPath,
     statement: Annotated[
@@ -43,7 +44,7 @@ def record(
     delta: Annotated[float | None, typer.Option(help="What another tool spent; may be 0.")] = None,
     purpose: Annotated[str | None, typer.Option(help="What the privacy was spent for.")] = None,
 ) -> None:
-    """Count what was spent elsewhere over the same users: a statement, or an epsilon and a delta.
+    """Count what was spent elsewhere. Give a statement about the same users, or an epsilon and a delta.
 
     dpsu ledger record spent.db --epsilon 1 --delta 1e-7 --purpose "yearly histogram"
     """
@@ -66,9 +67,9 @@ def record(
     tell(f"recorded as entry {number}; {ledger_balance(ledger)}")
 
 
-@ledger_app.command()
+@ledger_app.command(cls=Command)
 def show(path: LedgerPath, as_json: AsJson = False) -> None:
-    """List what was spent: for what, when, into which file, and what is left."""
+    """List what was spent, and what is left. Each entry has its date, purpose and output."""
     from rich.console import Console
 
     from dpsu.report.text import ledger_table

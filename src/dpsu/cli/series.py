@@ -1,6 +1,6 @@
 """`dpsu series`: releases over time under one promise."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -8,10 +8,12 @@ from typing import Annotated, Any
 import typer
 
 import dpsu
+from dpsu.cli.help import Command
 from dpsu.cli.options import DataOptions, ListOptions, PrivacyOptions, RecordOptions, given, spelled_out
 from dpsu.cli.outputs import OutputOptions
 from dpsu.cli.terminal import notes, stages, tell
 from dpsu.errors import InvalidArgument
+from dpsu.report.numbers import percent
 
 series_app = typer.Typer(
     name="series",
@@ -110,7 +112,7 @@ def release(
 
 
 def show(path: StatePath) -> None:
-    """Show the periods that are done, what is spent and left, and how many items are out; never totals."""
+    """Show the periods that are done. Also what is spent and left, and how many items are out; never totals."""
     tell(dpsu.Series.open(path).show())
 
 
@@ -120,14 +122,14 @@ def plan(
     periods: Periods,
     max_items: MaxItemsOption = "300",
     shares: Annotated[
-        list[str] | None, typer.Option(help="Shares to compare, may be repeated; default: even and front.")
+        list[str] | None, typer.Option(help="Shares to compare; repeat it. Default: even and front.")
     ] = None,
     holders: Annotated[
         str, typer.Option(help="Without a shape: numbers of users who hold an item in every period.")
     ] = "10,30,100",
     set_size: Annotated[int, typer.Option(help="Without a shape: number of items of each of them.")] = 10,
 ) -> None:
-    """Show what each choice of shares gives by the end of each period; no data is read.
+    """Compare choices of shares. Shows what each gives by the end of each period; no data is read.
 
     For a shape (--users, --items-per-user) the plan has the number of items known, by simulation; without one it has the
     chance that an item is out.
@@ -143,24 +145,21 @@ def plan(
     described = shape.shape()
     if described is not None:
         tell(f"items known by the end of each period, for {described} in every period")
-        _print_table(["period", *choices], made.items(described).iter_rows(), "{:,.0f}")
+        _print_table(["period", *choices], made.items(described).iter_rows(), "{:,.0f}".format)
         return
     found = made.chances(_whole_numbers("--holders", holders), set_size)
     for name in choices:
         tell(f"chance that an item is out by the end of each period, shares {name}")
         own = found.filter(found["shares"] == name).drop("shares")
-        _print_table(own.columns, own.iter_rows(), "{:.1%}")
+        _print_table(own.columns, own.iter_rows(), percent)
 
 
-def _print_table(names: list[str], values: Iterable[tuple[Any, ...]], form: str) -> None:
+def _print_table(names: list[str], values: Iterable[tuple[Any, ...]], form: Callable[[float], str]) -> None:
     """Print a table whose first column is the period."""
     width = [max(12, len(name) + 2) for name in names[1:]]
     print(f"{names[0]:>6}" + "".join(f"{name:>{w}}" for name, w in zip(names[1:], width, strict=True)))
     for period, *cells in values:
-        print(
-            f"{period:>6}"
-            + "".join(f"{form.format(cell):>{w}}" for cell, w in zip(cells, width, strict=True))
-        )
+        print(f"{period:>6}" + "".join(f"{form(cell):>{w}}" for cell, w in zip(cells, width, strict=True)))
 
 
 def _whole_numbers(name: str, text: str) -> list[int]:
@@ -181,4 +180,4 @@ def _terms(periods: int, max_items: str, shares: str) -> dict[str, Any]:
 
 
 for command in (create, release, show, plan):
-    series_app.command(command.__name__)(spelled_out(command))
+    series_app.command(command.__name__, cls=Command)(spelled_out(command))

@@ -10,9 +10,10 @@ from typing import Any
 from dpsu.algorithms.catalogue import CATALOGUE
 from dpsu.errors import InvalidArgument
 from dpsu.outcome.statement import Statement
-from dpsu.report.facts import choice_in_words, item_in_words, parameters_in_words, user_in_words
+from dpsu.report.facts import choice_in_words, in_words, item_in_words, user_in_words
 from dpsu.report.measures import measured_of, measures_in_words
-from dpsu.report.numbers import counted, number
+from dpsu.report.numbers import counted
+from dpsu.report.replan import single_of
 
 KINDS = {
     "single": "One mechanism.",
@@ -21,10 +22,13 @@ KINDS = {
     "series": "One mechanism over several periods; the stated budget is that of all periods together.",
 }
 
-CHOSEN = "Two private steps choose the algorithm and max_items, one mechanism releases. The budget is that of all three."
+CHOSEN = "Private steps choose the algorithm and max_items, one mechanism releases. The budget is that of all of them."
 
 INTERNAL = ("shares", "levels", "tuning", "counts", "thresholds")
 """Parameters with many values, which are in the statement alone."""
+
+MOST_VALUES = 12
+"""The longest list of an entry, such as the shares of twelve months."""
 
 
 class Blank(str):
@@ -77,7 +81,7 @@ def _basic(statement: Statement) -> dict[str, Any]:
             }
         ],
         "intended_use": Blank("what the data product is for"),
-        "data_product_type": "Summary statistics" if "counts" in statement.parameters else "Dataset",
+        "data_product_type": "Summary statistics" if measured_of(statement) else "Dataset",
         "data_product_region": Blank("which region the data describes"),
         "description": statement.note or Blank("what the data product is"),
         "publication_date": statement.date or Blank("YYYY-MM-DD"),
@@ -93,8 +97,10 @@ def _domain(statement: Statement) -> str:
 
 def _unprotected(statement: Statement) -> str:
     lists = [name for name in statement.lists or {} if name != "order"]
-    told = f" The lists {', '.join(lists)} are public by the curator's word." if lists else ""
-    return f"None by dpsu.{told}"
+    if not lists:
+        return "None by dpsu."
+    which = f"list {lists[0]} was" if len(lists) == 1 else f"lists {', '.join(lists)} were"
+    return f"None by dpsu. The {which} not made from the data, as the curator guarantees."
 
 
 def _privacy_loss(statement: Statement) -> dict[str, Any]:
@@ -206,13 +212,25 @@ def _mechanisms(statement: Statement) -> str:
 
 
 def _parameters(statement: Statement) -> list[str]:
-    """The parameters with their names; of `auto`, those of the algorithm that it chose."""
-    chosen = statement.parameters.get("chosen")
-    if not isinstance(chosen, Mapping):
-        return [f"{name} {value}" for name, value in parameters_in_words(statement) if name not in INTERNAL]
-    own = chosen.get("parameters")
-    parameters = own.items() if isinstance(own, Mapping) else ()
-    return [f"{name} {number(value)}" for name, value in parameters if isinstance(value, str | int | float)]
+    """The parameters with their names; of `auto` and of tuning, those of what was chosen."""
+    told = single_of(statement)[0].parameters
+    chosen = told.get("chosen")
+    if isinstance(chosen, Mapping):
+        told = chosen.get("parameters") or {}
+    levels = told.get("levels")
+    each = [f"level {place} ({'; '.join(_values(level))})" for place, level in enumerate(levels or [], 1)]
+    return [*_values(told), *each]
+
+
+def _values(parameters: Mapping[str, Any]) -> list[str]:
+    """Parameters with their names; what has many values is in the statement alone."""
+    found = []
+    for name, value in parameters.items():
+        if name in INTERNAL or value is None or (isinstance(value, list) and len(value) > MOST_VALUES):
+            continue
+        inner = f"({'; '.join(_values(value))})" if isinstance(value, Mapping) else in_words(value)
+        found.append(f"{name} {inner}")
+    return found
 
 
 def _lines(entry: Mapping[str, Any], indent: int = 0) -> Iterator[str]:

@@ -133,7 +133,8 @@ class Statement:
     def to_dp_event(self) -> "Event":
         """The promise for dp_accounting: an `event` that its accountants compose, and a `delta` that adds to theirs.
 
-        Ask the accountant at the total delta minus these deltas (docs/statement.md). Needs dp-accounting.
+        Ask the accountant at the total delta minus these deltas (docs/statement.md). This is meant for several releases
+        together: of one release alone, the statement's own epsilon can be smaller. Needs dp-accounting.
         """
         from dpsu.interop.accounting import dp_event
 

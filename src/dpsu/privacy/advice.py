@@ -4,7 +4,7 @@ import warnings
 
 from dpsu.errors import WeakPrivacy
 
-DELTA = "at most one divided by a hundred times the number of users, such as 1e-7 for 100 000 users"
+DELTA = "at most one divided by a hundred times the number of users, such as 1e-7 for 100,000 users"
 """With such a delta, a mechanism that uses all of delta to publish users' data publishes anybody's with probability at
 most 1 %."""
 

@@ -46,8 +46,10 @@ def curve_section(statement: Statement) -> str:
     charts = "".join(_svg(users, chances, *shape) for shape in SHAPES)
     return (
         f"<p>{_sentence(told, plan, sizes)}{AFTER_TUNING.get(way, '')}</p><figure>{charts}<figcaption>The probability that "
-        "an item is released, by the number of people who share it. The label of a curve is the number of items of each "
-        f"person.</figcaption></figure>{_table(users, chances)}"
+        "an item is released, by the number of people who share it. The label of a curve is the number of items that all "
+        "these people have in common, which is the worst case. Where people share fewer items, often half as many people "
+        "are enough."
+        f"</figcaption></figure>{_table(users, chances)}"
     )
 
 
@@ -65,7 +67,7 @@ def _sentence(statement: Statement, plan: Plan, sizes: Sequence[int]) -> str:
         "no other item"
     )
     if len(sizes) > 1:
-        told += f", or if about {_needed(plan, sizes[1])} have it who have {sizes[1]} items each"
+        told += f", or if about {_needed(plan, sizes[1])} have the same {sizes[1]} items"
     told += ". "
     if candidates and discovered:
         told += (
@@ -92,17 +94,17 @@ def _levels(statement: Statement) -> str:
             f"{level['size']}",
             share(level["share"]),
             f"{level['max_items']:,}",
-            "see below" if plan is None else f"{plan.users_needed(0.5, size) or 0:,}",
+            "varies" if plan is None else f"{plan.users_needed(0.5, size) or 0:,}",
         )
         for level, plan in zip(levels, plans, strict=True)
     ]
     head = ("words in the phrase", "share of the budget", "phrases that count per person", "people needed")
     told = (
-        "<p>With the number of people in the last column, each with "
-        f"{counted(size, 'phrase')} of that length, a phrase has probability 1/2.</p>"
+        "<p>A phrase has probability 1/2 if this number of people have it and "
+        f"{f'the same {size} phrases' if size > 1 else 'no other phrase'} of that length.</p>"
     )
     if None in plans:
-        told += "<p>See below: the number depends on what the length before released.</p>"
+        told += "<p>Where it varies, the number depends on which shorter phrases were released.</p>"
     return numbers_table("What each length of phrases got", head, rows) + told
 
 
@@ -142,7 +144,7 @@ def _svg(users: list[int], chances: dict[int, Any], kind: str, width: int, heigh
         left, middle = LEFT + place * 200, 12 + line * LEGEND_LINE
         parts.append(
             f'<line class="curve s{k}" x1="{left}" x2="{left + 34}" y1="{middle}" y2="{middle}"/>'
-            f'<text class="label l{k}" x="{left + 42}" y="{middle + 4}">{counted(size)} each</text>'
+            f'<text class="label l{k}" x="{left + 42}" y="{middle + 4}">{counted(size)} in common</text>'
         )
     return (
         f'<svg class="{kind}" viewBox="0 0 {width} {height}" role="img" aria-label="The probability that an item is '
@@ -162,7 +164,7 @@ def _ticks(users: list[int], most: int) -> list[int]:
 
 
 def _table(users: list[int], chances: dict[int, Any]) -> str:
-    head = "".join(f'<th class="number" scope="col">{counted(size)} each</th>' for size in chances)
+    head = "".join(f'<th class="number" scope="col">{counted(size)} in common</th>' for size in chances)
     rows = "".join(
         f'<tr><th class="number" scope="row">{n:,}</th>'
         + "".join(f'<td class="number">{share(float(values[k]))}</td>' for values in chances.values())

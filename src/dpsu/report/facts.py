@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dpsu.outcome.statement import Statement
+from dpsu.report.numbers import counted
 
 USERS = {
     "lines": "one line of the text files",
@@ -29,7 +30,9 @@ def facts(statement: Statement) -> list[tuple[str, str]]:
 
 def false_items_in_words(statement: Statement) -> str | None:
     """What is said of items that nobody holds, if there is a list of candidates or a known domain of n-grams."""
-    parameters, of, held = statement.parameters, "listed items", "holds"
+    parameters, of, held = statement.parameters, "released items of the list", "holds"
+    if invents(statement):
+        return "n-grams of several words may be ones that nobody wrote; their share has no bound"
     if statement.kind == "levels":
         of, held = "n-grams of several words", "wrote"
     else:
@@ -42,6 +45,11 @@ def false_items_in_words(statement: Statement) -> str | None:
     return f"on average at most {told} of the {of} is one that nobody {held}"
 
 
+def invents(statement: Statement) -> bool:
+    """Whether n-grams that nobody wrote can come out, in any number."""
+    return statement.kind == "levels" and statement.algorithm == "dpne"
+
+
 def discovers(statement: Statement) -> bool:
     """Whether items can come out that are on no list."""
     candidates = statement.parameters.get("candidates")
@@ -49,21 +57,25 @@ def discovers(statement: Statement) -> bool:
 
 
 def choice_in_words(statement: Statement) -> str | None:
-    """What `auto` saw and chose, or what a hint chose."""
+    """What `auto` saw and chose, or what a hint chose; how a setting was tuned."""
     parameters = statement.parameters
-    chosen = parameters.get("chosen")
+    tuning, chosen = parameters.get("tuning"), parameters.get("chosen")
+    if isinstance(tuning, Mapping):
+        return in_words(tuning.get("how"))
     if statement.algorithm != "auto" or not isinstance(chosen, Mapping):
         return None
     steps = [parameters.get(name) for name in ("popular", "sizes", "demand")]
     popular, sizes, demand = (step if isinstance(step, Mapping) else {} for step in steps)
     if not (popular and sizes and demand):
         return f"{branch_in_words(chosen)}, by a hint"
-    users = ", ".join(f"{sizes_of_bin}: {count}" for sizes_of_bin, count in _bins(sizes))
+    users = ", ".join(f"{count} have {sizes_of_bin}" for sizes_of_bin, count in _bins(sizes))
+    found = popular.get("items")
+    items = counted(found, "very popular item") if isinstance(found, int) else "no number"
     return (
-        f"{branch_in_words(chosen)}, by three private steps. Very popular items, found with epsilon {_epsilon(popular)}: "
-        f"{popular.get('items')}. Noisy numbers of users by the number of their other items, with epsilon "
-        f"{_epsilon(sizes)}: {users}. Noisy number of users who together fill these items, each with the weight of up to "
-        f"{demand.get('width')} items, with epsilon {_epsilon(demand)}: {demand.get('budgets')}"
+        f"{branch_in_words(chosen)}, by three private steps. With epsilon {_epsilon(popular)} the first found {items}. With "
+        f"epsilon {_epsilon(sizes)} the second counted users by the number of their other items, with noise: {users}. With "
+        f"epsilon {_epsilon(demand)} the third counted the users who together fill these items, each with the weight of up "
+        f"to {demand.get('width')} items, with noise: {demand.get('budgets')}"
     )
 
 

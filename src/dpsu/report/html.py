@@ -16,7 +16,7 @@ from dpsu.outcome.statement import OF_PERIOD, Statement
 from dpsu.outcome.write import write_text
 from dpsu.privacy.loss import chance_above
 from dpsu.report.curve import curve_section
-from dpsu.report.facts import discovers, facts, item_in_words, parameters_in_words, user_in_words
+from dpsu.report.facts import discovers, facts, invents, item_in_words, parameters_in_words, user_in_words
 from dpsu.report.measures import half, limits_for_people, measured_of, measures_table
 from dpsu.report.numbers import counted
 from dpsu.report.tables import ROUNDING, at_most, bullets, fact_rows, numbers_table, one_in
@@ -81,7 +81,7 @@ def _released(statement: Statement, released: int | None) -> str:
     told += [*_numbers(statement), *listed]
     if statement.kind == "series" and {"period", "periods"} <= statement.parameters.keys():
         told.append(
-            f"They are the new items of period {statement.parameters['period']} of {statement.parameters['periods']}; the "
+            f"These are the new items of period {statement.parameters['period']} of {statement.parameters['periods']}; the "
             "promise covers all periods together."
         )
     told.append(_left_out(statement, bool(listed)))
@@ -103,6 +103,8 @@ def _listed(statement: Statement) -> list[str]:
             f"On average at most {at_most(parameters['false_share'])} of the phrases of several words are ones that nobody "
             "wrote."
         )
+    elif invents(statement):
+        told.append("Some phrases of several words may be ones that nobody wrote; their share has no bound.")
     if "public_items" in (statement.lists or {}):
         told.append("The items of a public list are always in the file, also those that nobody has.")
     return told
@@ -114,7 +116,11 @@ def _left_out(statement: Statement, listed: bool) -> str:
         told = "Items outside the public lists are left out."
     else:
         told = f"{'Other items' if listed else 'Items'} that only a few people have are left out."
-    excluded = " So are the items of a list of exclusions." if "exclude" in (statement.lists or {}) else ""
+    excluded = (
+        " The items of a list of exclusions are left out, too."
+        if "exclude" in (statement.lists or {})
+        else ""
+    )
     return told + excluded
 
 
@@ -126,11 +132,11 @@ def _numbers(statement: Statement) -> list[str]:
     told = [
         f"Each item has a noisy number of the people who have it, within {half(measured['sigma'])} in 95 % of cases."
     ]
-    sums = ", ".join(escape(str(each["column"])) for each in measured.get("sums", []))
+    sums = " and of ".join(escape(str(each["column"])) for each in measured.get("sums", []))
     if sums:
-        told.append(f"Each item also has noisy sums and means over these people of {sums}.")
+        told.append(f"It also has a noisy sum and a noisy mean of {sums} over these people.")
     if "others" in measured:
-        told.append("There are noisy numbers about all other items together, too.")
+        told.append("There are also noisy numbers about all other items together, which are not in the file.")
     return told
 
 
@@ -143,8 +149,17 @@ def _promise(statement: Statement) -> str:
         f"data{_of_period(statement)} as without it, plus {one_in(statement.delta)}, and the same with the two exchanged. "
         "This holds for every person, whatever else the reader knows.</p>"
         f'<p class="soft">In technical terms: the output is ({statement.epsilon:g}, {statement.delta:g})-differentially '
-        f"private. At most {counted(statement.max_items)} of one person count{EACH.get(statement.kind, '')}.</p>"
+        f"private. At most {counted(statement.max_items)} of one person count{EACH.get(statement.kind, '')}"
+        f"{_in_chosen(statement)}.</p>"
     )
+
+
+def _in_chosen(statement: Statement) -> str:
+    """The items of one person that count in the algorithm that `auto` chose, if they are fewer."""
+    chosen = statement.parameters.get("chosen")
+    own = chosen.get("max_items") if isinstance(chosen, Mapping) else None
+    fewer = isinstance(own, int) and own < statement.max_items
+    return f", {own:,} of them in the algorithm that was chosen" if fewer else ""
 
 
 def _of_period(statement: Statement) -> str:
@@ -158,7 +173,7 @@ def _counts(statement: Statement) -> str:
     measured = measured_of(statement)
     if not measured:
         return ""
-    found = measures_table(measured) + limits_for_people(measured)
+    found = measures_table(measured) + limits_for_people(measured, levels=statement.kind == "levels")
     return (
         f'<section aria-labelledby="counts"><h2 id="counts">How exact the numbers are</h2>{found}</section>'
     )
@@ -238,16 +253,18 @@ def _parameters(statement: Statement) -> str:
 def _verify(statement: Statement) -> str:
     text = statement.to_json()
     link = base64.b64encode(text.encode()).decode()
-    digest = (
-        f"<p>The SHA-256 of the file is <code>{escape(statement.released_sha256)}</code>.</p>"
-        if statement.released_sha256
-        else ""
-    )
+    digest, option = "", ""
+    if statement.released_sha256:
+        option = " --released FILE"
+        digest = (
+            "<p>With the released file, the command also checks that it is the one of this statement. Its SHA-256 is "
+            f"<code>{escape(statement.released_sha256)}</code>.</p>"
+        )
     return (
         "<p>The promise can be recomputed from the statement alone, with interval arithmetic and without the data:</p>"
-        '<pre tabindex="0"><code>dpsu verify statement.json</code></pre>'
-        f'<p><a download="statement.json" href="data:application/json;base64,{link}">Save the statement</a>, which is '
-        f"embedded in this page.</p>{digest}<details><summary>Show the statement</summary>"
+        f'<pre tabindex="0"><code>dpsu verify statement.json{option}</code></pre>'
+        f'<p class="screen"><a download="statement.json" href="data:application/json;base64,{link}">Save the statement</a>, '
+        f"which is embedded in this page.</p>{digest}<details><summary>Show the statement</summary>"
         f'<pre tabindex="0"><code>{escape(text)}</code></pre></details>'
     )
 

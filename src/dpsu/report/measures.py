@@ -43,7 +43,7 @@ def measures_in_words(measured: Mapping[str, Any], levels: bool = False) -> str:
             f"Their sum of {each['column']!r} over such items is within ±{half(each['sigma'])}."
             for each in others["sums"]
         ]
-    return " ".join([*told, f"All this takes {measured['share']:.3g} of the budget."])
+    return " ".join([*told, f"All this takes {100 * measured['share']:.3g} % of the budget."])
 
 
 def expected_in_words(plan: "Plan") -> str:
@@ -54,7 +54,7 @@ def expected_in_words(plan: "Plan") -> str:
     floor = plan.counting.beside(plan.mechanism).floor
     if floor:
         told.append(
-            f"Counts below {floor:,} are raised to it: an item with fewer holders has a chance of less than 50 %."
+            f"Counts below {floor:,} become {floor:,}, because an item with fewer holders has a chance of less than 50 %."
         )
     return " ".join(filter(None, told))
 
@@ -91,13 +91,13 @@ def measures_table(measured: Mapping[str, Any]) -> str:
     return f"<table><caption>Error of the numbers, in 95 % of cases</caption><tbody>{body}</tbody></table>"
 
 
-def limits_for_people(measured: Mapping[str, Any]) -> str:
+def limits_for_people(measured: Mapping[str, Any], levels: bool = False) -> str:
     """What is scaled down, and so not in the errors."""
     told = []
     if measured.get("max_items"):
         told.append(
-            f"A person counts in full for up to {counted(measured['max_items'])} of those released. Items of people with "
-            "more are counted too low."
+            f"A person counts in full for up to {counted(measured['max_items'], 'released item')}"
+            f"{' of each length' * levels}. Items of people with more are counted too low."
         )
     for each in measured.get("sums", []):
         largest = max(abs(each["low"]), abs(each["high"]))

@@ -166,6 +166,33 @@ def ledger_html(ledger: Ledger) -> str:
     )
 
 
+def comparison_html(frame: Any) -> str:
+    """A table per epsilon: the mean number of items of every algorithm, with the spread of its runs."""
+    limits = frame["max_items"].n_unique() > 1
+    parts = []
+    for part in frame.partition_by("epsilon", maintain_order=True):
+        epsilon, ceiling = part.row(0, named=True)["epsilon"], part["ceiling"][0]
+        most = max(1.0, ceiling)
+        rows = [
+            [
+                escape(each["algorithm"]) + ("" if each["private"] else " (<strong>not private</strong>)"),
+                *([escape(str(each["max_items"]))] if limits else []),
+                bar(each["items"] / most, each["spread"] / most),
+                f"{each['items']:,.0f}" + (f" ± {each['spread']:,.0f}" if each["runs"] > 1 else ""),
+                f"{each['seconds']:.2f}",
+            ]
+            for each in part.iter_rows(named=True)
+        ]
+        head = ("algorithm", *(["max_items"] if limits else []), "", "items ± spread", "seconds")
+        parts.append(f"<p><strong>items released, epsilon {epsilon:g}</strong></p>")
+        parts.append(_table(head, rows, numbers=(*([1] if limits else []), len(head) - 2, len(head) - 1)))
+        parts.append(
+            f'<p class="small">A full bar is the ceiling: no private algorithm releases more than {counted(ceiling)} on '
+            "average from this data.</p>"
+        )
+    return _framed(*parts)
+
+
 def bar(share: float, half: float = 0.0, width: int = 160) -> str:
     """A bar of this share of the width, with an error bar of `half` to both sides."""
     end = width * min(max(share, 0.0), 1.0)
@@ -186,18 +213,23 @@ def _items(frame: Any) -> str:
     if not frame.height:
         return "<p>No item was released.</p>"
     half_of = {name: half_name(name) for name in frame.columns if half_name(name) in frame.columns}
-    names = [name for name in frame.columns if name not in half_of and name not in half_of.values()]
-    head = [escape(name) for name in [*names, *half_of]]
+    names = [name for name in frame.columns if name not in half_of.values()]
     most = max(1.0, *(frame[HOLDERS] + frame[HALF])) if HOLDERS in half_of else 1.0
-    rows = []
+
+    def cell(entry: dict[str, Any], name: str) -> str:
+        if name in half_of:
+            return f"{entry[name]:,.10g} ± {entry[half_of[name]]:,.10g}"
+        return escape(_short(entry[name]))
+
+    head, rows = [escape(name) for name in names], []
     for entry in frame.iter_rows(named=True):
-        row = [escape(_short(entry[name])) for name in names]
-        row += [f"{entry[name]:,.10g} ± {entry[half]:,.10g}" for name, half in half_of.items()]
-        rows.append([*row, bar(entry[HOLDERS] / most, entry[HALF] / most)] if HOLDERS in half_of else row)
+        rows.append([cell(entry, name) for name in names])
+        if HOLDERS in half_of:
+            rows[-1].append(bar(entry[HOLDERS] / most, entry[HALF] / most))
     if HOLDERS in half_of:
         head.append("holders, with the error of 95 %")
-    means = [place for place, name in enumerate(names) if frame.schema[name].is_float()]
-    return _table(head, rows, numbers=[*means, *range(len(names), len(names) + len(half_of))])
+    numbers = [place for place, name in enumerate(names) if name in half_of or frame.schema[name].is_float()]
+    return _table(head, rows, numbers=numbers)
 
 
 def _short(value: Any) -> str:

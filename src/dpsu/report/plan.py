@@ -14,8 +14,8 @@ WIDTH = 80
 BAR = 40
 
 WITHOUT_SHAPE = (
-    "Real holders share only some of their items, and an item often needs half as many. To simulate your data, give "
-    "--users and --items-per-user (shape=dpsu.Shape(…)), or --like with a public file."
+    "Real holders share only some of their items, and then half as many are often enough. For a simulation, describe your "
+    "data: shape=dpsu.Shape(…) (--users, --items-per-user), or like= (--like) with a public file."
 )
 
 
@@ -36,7 +36,9 @@ def expectation(outlook: "Outlook") -> str:
         f"Expect about {counted(outlook.items)} ({outlook.low:,.0f} to {outlook.high:,.0f}) from {outlook.data}."
     )
     if needed is not None:
-        lines += _wrapped(f"An item has a chance of 50 % if about {needed:,} users hold it.")
+        lines += _wrapped(
+            f"An item that about {counted(needed, 'user has', 'users have')} is released with a chance of 50 %."
+        )
     drawn = f"{outlook.runs} releases were simulated"
     if outlook.factor > 1:
         drawn += f", with 1/{outlook.factor:.3g} of the users and fewer rare items"
@@ -53,7 +55,7 @@ def if_named(outlook: "Outlook") -> str:
 def _bars_of(outlook: "Outlook") -> list[str]:
     """The chance by holders, and the items by max_items, as bars."""
     chances = [
-        f"{holders:>9,} users  {'█' * round(BAR * chance):<{BAR}} {percent(chance):>7}"
+        f"{counted(holders, 'user'):>15}  {'█' * round(BAR * chance):<{BAR}} {percent(chance):>7}"
         for holders, chance in outlook.curve()
     ]
     most = max([1.0, *outlook.by_max_items.values()])
@@ -70,10 +72,10 @@ def chance_chart(plan: "Plan", set_size: int) -> str:
     """The chance of release against the number of users who share an item, as bars."""
     low, high = plan.users_needed(0.02, set_size) or 1, plan.users_needed(0.98, set_size) or 1
     step = max(1, (high - low) // 12)
-    lines = [f"chance of release, by the number of users who hold an item ({counted(set_size)} each)"]
+    lines = [f"Chance of release, by the number of users who have the same {counted(set_size)}:"]
     for users in range(max(1, low - step), high + step + 1, step):
         chance = plan.chance(users, set_size)
-        lines.append(f"{users:>7,} users  {'█' * round(BAR * chance):<{BAR}} {percent(chance):>6}")
+        lines.append(f"{counted(users, 'user'):>13}  {'█' * round(BAR * chance):<{BAR}} {percent(chance):>6}")
     return "\n".join(lines)
 
 
@@ -99,15 +101,15 @@ def _steps(plan: "Plan") -> list[str]:
     first, second, third = (f"{parameters[step]['epsilon']:.3g}" for step in ("popular", "sizes", "demand"))
     l1, focused = parameters["l1"]["epsilon"], parameters["focused"]["mu"]
     return _wrapped(
-        f"Epsilon {first} finds very popular items, epsilon {second} the sizes of what is left, epsilon {third} how many "
-        f"users would fill it. The rest chooses by them: ordered-laplace or policy-laplace with epsilon {l1:.4g}, or "
-        f"focused-gaussian with sigma {1 / focused:.4g}."
+        f"auto spends epsilon {first} on finding very popular items, {second} on the sizes of the sets without them, and "
+        f"{third} on the number of users who would fill these. By this it chooses ordered-laplace or policy-laplace with "
+        f"epsilon {l1:.4g}, or focused-gaussian with sigma {1 / focused:.4g}."
     )
 
 
 def _worst_case(plan: "Plan") -> str:
     needed = [
-        f"{plan.users_needed(set_size=size):,} users with {size} item{'' if size == 1 else 's'} each"
+        f"{counted(plan.users_needed(set_size=size) or 0, 'user')} with {counted(size)} each"
         for size in plan.set_sizes()[:5:2]
     ]
     return "\n".join(

@@ -41,10 +41,16 @@ def _expectation(plan: "Plan") -> str:
     if outlook is None:
         return "<p>No shape was given, so nothing was simulated.</p>"
     needed = outlook.holders_needed()
-    holders = "" if needed is None else f" An item has a chance of 50 % if about {needed:,} users hold it."
+    holders = (
+        ""
+        if needed is None
+        else (
+            f" An item that about {counted(needed, 'user has', 'users have')} is released with a chance of 50 %."
+        )
+    )
     smaller = f", with 1/{outlook.factor:.3g} of the users and fewer rare items" if outlook.factor > 1 else ""
     return (
-        f'<p class="expect"><strong>About {counted(outlook.items)}</strong> '
+        f'<p class="expect"><strong>Expect about {counted(outlook.items)}</strong> '
         f"({outlook.low:,.0f} to {outlook.high:,.0f})</p>"
         f"<p>From {escape(outlook.data)}.{holders}</p>"
         f"<p>{outlook.runs} releases were simulated{smaller}. Data of another shape gives other numbers.</p>"
@@ -60,8 +66,8 @@ def _bars_of(plan: "Plan") -> str:
     most = max([1.0, *limits.values()])
     chances = [(f"{holders:,}", chance, percent(chance)) for holders, chance in curve]
     items = [(f"{limit:,}", found / most, f"{found:,.0f}") for limit, found in limits.items()]
-    return _table("Chance of release", "users who hold the item", "chance", chances) + _table(
-        "What max_items does", "max_items", "items to expect", items
+    return _table("Chance that an item is released", "users who have it", "chance", chances) + _table(
+        "Items to expect, by max_items", "max_items", "items", items
     )
 
 
@@ -93,6 +99,6 @@ def _worst_case(plan: "Plan") -> str:
         if plan.users_needed(set_size=size) is not None
     )
     return (
-        "<table><thead><tr><th scope='col'>items of each holder</th><th scope='col'>users for a chance of 50 %</th></tr>"
-        f"</thead><tbody>{rows}</tbody></table>"
+        "<table><thead><tr><th scope='col'>items that all of them have</th><th scope='col'>users for a chance of 50 %</th>"
+        f"</tr></thead><tbody>{rows}</tbody></table>"
     )
