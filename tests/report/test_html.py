@@ -16,6 +16,7 @@ from example_policies import weighted_l2
 
 import dpsu
 from dpsu.algorithms.holders import half_width
+from dpsu.errors import SourceError
 from dpsu.outcome.statement import Statement
 from dpsu.privacy.loss import chance_above
 from dpsu.report.html import page
@@ -134,6 +135,26 @@ def test_items_of_public_lists_are_not_called_shared() -> None:
     assert "people share." in plain
     assert "people share." not in public
     assert "people share." not in listed
+
+
+def test_a_statement_that_is_rejected_has_no_page(tmp_path: Path) -> None:
+    """Its readers would take the promise for true."""
+    statement = statement_of("weighted-gaussian")
+    better = replace(statement, epsilon=statement.epsilon / 2)
+    assert "differentially private" in dpsu.report(statement).html
+    with pytest.raises(SourceError, match="rejected"):
+        dpsu.report(better)
+    better.save(tmp_path / "better.json")
+    for ended in (
+        command("report", "better.json", "-o", "page.html", cwd=tmp_path),
+        command("statement", "better.json", "--registry", cwd=tmp_path),
+    ):
+        assert ended.returncode == 1
+        assert b"rejected" in ended.stderr
+    assert not (tmp_path / "page.html").exists()
+    shown = command("statement", "better.json", cwd=tmp_path)
+    assert shown.returncode == 0
+    assert b"rejected" in shown.stderr
 
 
 def test_phrases_that_nobody_wrote_are_told() -> None:

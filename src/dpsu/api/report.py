@@ -43,7 +43,8 @@ def report(statement: Statement | Release | str | Path, path: str | Path | None 
     """A page about a promise, for people who must judge it: who is protected, what was released, what is promised.
 
     `statement` is a statement, the path of one as JSON, or a release, whose page also says how many items it has. `path` is
-    the file for the page, .html. Notebooks show the page that is returned.
+    the file for the page, .html. Notebooks show the page that is returned. A statement that `dpsu.verify`
+    rejects has none.
 
     >>> import dpsu
     >>> release = dpsu.release({n: ["bread"] for n in range(1000)}, epsilon=1, delta=1e-6, title="Baskets")
@@ -55,6 +56,8 @@ def report(statement: Statement | Release | str | Path, path: str | Path | None 
     if path is not None:
         require_folder(path)
     stated, released = _stated(statement)
+    if not isinstance(statement, Release):
+        require_verified(statement, stated)
     try:
         made = Page(page(stated, released))
     except MALFORMED as error:
@@ -72,6 +75,17 @@ def read_statement(path: str | Path) -> Statement:
         raise SourceError(f"cannot read {path}: {error.strerror}.") from error
     except MALFORMED as error:
         raise SourceError(f"{path} is not a statement of dpsu.") from error
+
+
+def require_verified(given: Statement | str | Path, stated: Statement) -> None:
+    """Refuse a statement, or the file of one, whose promise does not follow; a void one promises nothing."""
+    from dpsu.verification.verify import verify
+
+    if stated.void or verify(given).ok:
+        return
+    name = "this statement" if isinstance(given, Statement) else given
+    how = "dpsu.verify(statement)" if isinstance(given, Statement) else f"`dpsu verify {given}`"
+    raise SourceError(f"{name} is rejected: its promise does not follow, as {how} shows in detail.")
 
 
 def _stated(statement: Any) -> tuple[Statement, int | None]:

@@ -8,7 +8,7 @@ import typer
 from dpsu.cli.options import StatementPath
 from dpsu.cli.paths import require_apart
 from dpsu.cli.report import read_statement
-from dpsu.cli.terminal import tell
+from dpsu.cli.terminal import say, tell
 
 
 def statement(
@@ -24,7 +24,7 @@ def statement(
 
     dpsu statement promise.json --registry -o deployment.yaml
     """
-    from dpsu.api.report import MALFORMED
+    from dpsu.api.report import MALFORMED, require_verified
     from dpsu.errors import SourceError
     from dpsu.interop.registry import registry_entry
     from dpsu.outcome.write import require_folder, write_text
@@ -33,6 +33,12 @@ def statement(
         require_folder(output)
         require_apart({"--output": output}, [statement])
     stated = read_statement(statement)
+    try:
+        require_verified(statement, stated)
+    except SourceError as rejected:
+        if registry:
+            raise
+        say(f"note: {rejected}")
     try:
         text = registry_entry(stated) if registry else f"{stated}\n"
     except MALFORMED as error:
