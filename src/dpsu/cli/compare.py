@@ -118,6 +118,6 @@ def compare(
 
     from dpsu.report.text import comparison_tables
 
-    for table in comparison_tables(frame):
-        Console().print(table)
+    for part in comparison_tables(frame):
+        Console(highlight=False).print(part)
     say(ONLY_PUBLIC)

@@ -93,20 +93,26 @@ def catalogue_table(frame: pl.DataFrame) -> Table:
     return table
 
 
-def comparison_tables(frame: pl.DataFrame) -> Iterator[Table]:
-    """Algorithms side by side, the most items first; a table per epsilon, in columns by max_items if there are several."""
+def comparison_tables(frame: pl.DataFrame) -> Iterator[str | Table]:
+    """Algorithms side by side, the most items first; a table per epsilon, in columns by max_items if there are several.
+
+    Titles and notes are lines of their own: those of a table are not wider than it.
+    """
     limits = sorted(frame["max_items"].unique())
     for part in frame.partition_by("epsilon", maintain_order=True):
+        yield f"items released, epsilon {part['epsilon'][0]:g}{', by max_items' * (len(limits) > 1)}"
         if len(limits) == 1:
             yield _comparison(part)
         for first in range(0, len(limits), LIMITS_PER_TABLE) if len(limits) > 1 else ():
             yield _sweep(part, limits[first : first + LIMITS_PER_TABLE])
+        ceiling = counted(part["ceiling"][0])
+        yield f"No private algorithm releases more than {ceiling} on average from this data.\n"
 
 
 def _comparison(frame: pl.DataFrame) -> Table:
     """Items, spread and seconds of every algorithm."""
     ceiling = frame["ceiling"][0]
-    table = _titled(frame)
+    table = _by_algorithm()
     for column in ("items", "spread", "of the ceiling", "seconds"):
         table.add_column(column, justify="right")
     for entry in frame.iter_rows(named=True):
@@ -123,7 +129,7 @@ def _comparison(frame: pl.DataFrame) -> Table:
 
 def _sweep(frame: pl.DataFrame, limits: Sequence[int]) -> Table:
     """Items of every algorithm, with a column for every max_items."""
-    table = _titled(frame)
+    table = _by_algorithm()
     for limit in limits:
         table.add_column(f"{limit:,}", justify="right")
     found: dict[str, dict[int, float]] = {}
@@ -131,16 +137,11 @@ def _sweep(frame: pl.DataFrame, limits: Sequence[int]) -> Table:
         found.setdefault(_marked(entry), {})[entry["max_items"]] = entry["items"]
     for name, items in found.items():
         table.add_row(name, *(f"{items[limit]:,.0f}" if limit in items else "-" for limit in limits))
-    table.title = f"{table.title}, by max_items"
     return table
 
 
-def _titled(frame: pl.DataFrame) -> Table:
-    epsilon, ceiling = frame.row(0, named=True)["epsilon"], frame["ceiling"][0]
-    table = Table(
-        title=f"items released, epsilon {epsilon:g}",
-        caption=f"No private algorithm releases more than {counted(ceiling)} on average from this data.",
-    )
+def _by_algorithm() -> Table:
+    table = Table()
     table.add_column("algorithm", no_wrap=True)
     return table
 
