@@ -74,8 +74,8 @@ def choice_in_words(statement: Statement) -> str | None:
     return (
         f"{branch_in_words(chosen)}, by three private steps. With epsilon {_epsilon(popular)} the first found {items}. With "
         f"epsilon {_epsilon(sizes)} the second counted users by the number of their other items, with noise: {users}. With "
-        f"epsilon {_epsilon(demand)} the third counted the users who together fill these items, each with the weight of up "
-        f"to {demand.get('width')} items, with noise: {demand.get('budgets')}"
+        f"epsilon {_epsilon(demand)} the third estimated how many users' weights would fill these items, with noise: "
+        f"{demand.get('budgets')} (width {demand.get('width')})"
     )
 
 
