@@ -45,7 +45,7 @@ from dpsu.engines.spark.tables import as_spark_frame, is_spark_frame, load
 from dpsu.errors import InvalidArgument, TooLarge
 from dpsu.outcome.release import Brought
 from dpsu.randomness.stream import Stream
-from dpsu.sets.user_sets import Digests, among
+from dpsu.sets.user_sets import Digests, among, detached
 from dpsu.sources.columns import key_columns, require_apart, require_columns
 from dpsu.sources.layout import PLAIN
 from dpsu.sources.pairs import read_sets
@@ -349,7 +349,7 @@ class SparkEngine:
         if isinstance(self._keeper, Scratch):
             with translated():
                 frame = workers.as_frame(told.toArrow())
-            return Brought(frame.sort(frame.columns), self._session, self.parts)
+            return Brought(detached(frame.sort(frame.columns)), self._session, self.parts)
         # As a release from one task is divided and sorted: neither says which part of the users an item comes from.
         columns = [*map(named, told.columns)]
         return checkpoint(told.repartition(self.parts, *columns).sortWithinPartitions(*columns))
