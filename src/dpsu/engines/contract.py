@@ -170,7 +170,7 @@ class Engine(Protocol):
         """The items with the columns that `step` changes or adds. The handle `items` must not be used again."""
 
     def collect(self, items: Any, step: Callable[[Columns], NDArray[Any]]) -> NDArray[Any]:
-        """The values that `step` finds in all items, in any order. Only for values that the promise covers."""
+        """The values that `step` finds in all items, in any order; private, unless the promise covers them."""
 
     def released(self, sets: Any, items: Any) -> NDArray[np.int64]:
         """The places of the released items in the names of the sets; only of items that users of this process hold."""
