@@ -50,6 +50,7 @@ def test_nobody_or_one_user(data: dict[str, list[str]]) -> None:
 
 
 def test_names_that_look_like_options_or_paths_are_names(tmp_path: Path) -> None:
+    """Every item has 400 holders: 31 give it a chance of 1 - 1e-8, and with 400 `plan.chance` is 1 to 15 digits."""
     names = [
         "--output",
         "-q",

@@ -32,6 +32,7 @@ def empty_environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_wheel_runs_where_nothing_else_is(empty_environment: Path, tmp_path: Path) -> None:
+    """The item has 500 holders: 43 give it a chance of 1 - 1e-6, and with 500 `plan.chance` is 1 to 15 digits."""
     source, target = tmp_path / "posts.csv", tmp_path / "words.csv"
     pl.DataFrame({"author": range(500), "word": ["hello"] * 500}).write_csv(source)
     command = [
