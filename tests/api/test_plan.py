@@ -2,11 +2,13 @@
 
 import json
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 
 import dpsu
+from dpsu.errors import InvalidArgument
 from dpsu.testing import seeded
 
 PRIVATE = [row["name"] for row in dpsu.list_algorithms().iter_rows(named=True) if row["private"]]
@@ -60,6 +62,23 @@ def test_the_chance_is_what_releases_show(algorithm: str) -> None:
     items = groups * size
     expected = plan.chance(holders, size)
     assert abs(released / items - expected) < 5 * math.sqrt(0.25 / items)
+
+
+@pytest.mark.parametrize(
+    ("ask", "named"),
+    [
+        (lambda plan: plan.chance(-3), "users"),
+        (lambda plan: plan.chance("x"), "users"),
+        (lambda plan: plan.chance(5, 0), "set_size"),
+        (lambda plan: plan.table([0]), "set_size"),
+        (lambda plan: plan.users_needed(math.nan), "chance"),
+        (lambda plan: plan.users_needed(2), "chance"),
+        (lambda plan: dpsu.plan(epsilon=1, delta=1e-6, shape=(100, 3)), "shape"),
+    ],
+)
+def test_numbers_outside_the_range_have_no_chance(ask: Callable[[dpsu.Plan], object], named: str) -> None:
+    with pytest.raises(InvalidArgument, match=named):
+        ask(plan_of("focused-gaussian"))
 
 
 def test_thinning_by_max_items_lowers_the_chance() -> None:

@@ -25,8 +25,8 @@ def test_scripts_run(name: str, tmp_path: Path) -> None:
 
 
 def test_a_list_of_words_is_used(tmp_path: Path) -> None:
-    """Each of the two words has more than 1000 authors: `plan.chance` is 1 to 15 digits, also if they share 300 items. A word
-    that nobody wrote would come out in one run of 200, so the list has none."""
+    """Each of the two words has more than 1000 authors: `plan.chance` is 1 to 15 digits, also if they share 300 items. A
+    word that nobody wrote would come out in one run of 200, so the list has none."""
     (tmp_path / "words.txt").write_text("Quantum\nlearning\nwholly-none\n")
     command = [sys.executable, EXAMPLES / "word_list.py", tmp_path / "words.txt"]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -4,8 +4,9 @@ A level looks at what those before it released, so users spend nothing on n-gram
 together make one promise: their budgets add as Gaussian DP. Proof: docs/ngrams.md.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -279,15 +280,20 @@ def plan_levels(
     false_share: float | None = None,
 ) -> tuple[list[Level], Counting | None]:
     """The levels and their counts, and what each may spend, so that all together keep the request's promise."""
-    if not (isinstance(longest, int) and 1 <= longest <= MOST_WORDS):
+    if isinstance(longest, bool) or not (isinstance(longest, int) and 1 <= longest <= MOST_WORDS):
         raise InvalidArgument(f"longest must be a whole number from 1 to {MOST_WORDS}, not {longest!r}.")
     if method not in ("focused-gaussian", "dpne"):
         raise InvalidArgument(f"method must be 'focused-gaussian' or 'dpne', not {method!r}.")
-    dealt = [1 / longest] * longest if level_shares is None else [*level_shares]
-    bounds = [max_items] * longest if isinstance(max_items, int) else [*max_items]
-    for name, values in (("level_shares", dealt), ("max_items", bounds)):
-        if len(values) != longest:
-            raise InvalidArgument(f"{name} must have one number per level, {longest}, not {len(values)}.")
+    dealt = (
+        [1 / longest] * longest
+        if level_shares is None
+        else _one_per_level("level_shares", level_shares, longest)
+    )
+    bounds = (
+        [max_items] * longest
+        if isinstance(max_items, int)
+        else _one_per_level("max_items", max_items, longest)
+    )
     whole = whole_budget(request)
     counting = None
     if counts is not None:
@@ -311,6 +317,17 @@ def plan_levels(
         for k in range(longest)
     ]
     return levels, counting
+
+
+def _one_per_level(name: str, values: Any, longest: int) -> list[Any]:
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise InvalidArgument(f"{name} must have one number per level, {longest}, not {values!r}.")
+    found = [*values]
+    if len(found) != longest:
+        raise InvalidArgument(f"{name} must have one number per level, {longest}, not {len(found)}.")
+    if not all(isinstance(value, Real) for value in found):
+        raise InvalidArgument(f"{name} must be numbers, not {found!r}.")
+    return found
 
 
 def _false_share_of_a_level(false_share: float | None, longest: int, method: Method) -> float | None:

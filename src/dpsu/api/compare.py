@@ -186,7 +186,7 @@ def _chosen(algorithms: Sequence[str | Algorithm] | None, unsafe: bool, request:
         left_out = {"optimal-single"} if request.max_items != 1 else set()
         left_out |= {"auto"} if request.calibration != "exact" else set()
         algorithms = [name for name in private if name not in left_out]
-    if isinstance(algorithms, str) or not algorithms:
+    if isinstance(algorithms, str) or not isinstance(algorithms, Iterable) or not algorithms:
         raise InvalidArgument("algorithms must be a list of names, such as ['weighted-gaussian', 'dp-sips'].")
     return [find_private(name, unsafe) for name in algorithms]
 

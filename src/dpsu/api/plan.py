@@ -13,6 +13,7 @@ from dpsu.algorithms.catalogue import DEFAULT, build, find, hinted
 from dpsu.algorithms.holders import Counting, CountingTerms, Counts, counting_terms
 from dpsu.algorithms.job import SingleJob
 from dpsu.algorithms.mechanism import MOST_USERS, Mechanism, fewest_users
+from dpsu.algorithms.ranges import Range
 from dpsu.algorithms.request import Calibration, MaxItems, Request
 from dpsu.errors import DpsuError, InvalidArgument, NotPrivate
 from dpsu.hints import known_arguments
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from dpsu.planning.shape import Shape
     from dpsu.planning.simulate import Outlook
     from dpsu.sources.columns import ColumnNames
+
+SET_SIZE = Range(1, 10**6, "it is the number of items that each holder has", whole=True)
+CHANCE = Range(0, 1, "it is a probability")
 
 SET_SIZES = (1, 3, 10, 30, 100, 300)
 
@@ -84,7 +88,13 @@ class Plan:
 
         `listed` asks for items that are candidates, if a tenth of the list comes out.
         """
-        holders = np.atleast_1d(np.asarray(users, np.int64))
+        try:
+            holders = np.atleast_1d(np.asarray(users, np.int64))
+        except (TypeError, ValueError, OverflowError):
+            holders = np.array([-1])
+        if holders.min(initial=0) < 0:
+            raise InvalidArgument(f"users must be whole numbers from 0 on, not {users!r}.")
+        SET_SIZE.check("set_size", set_size)
         chances = self._chances_of(listed)(holders, set_size)
         return float(chances[0]) if np.ndim(users) == 0 else chances
 
@@ -99,6 +109,7 @@ class Plan:
 
     def users_needed(self, chance: float = 0.5, set_size: int = 1, *, listed: bool = False) -> int | None:
         """The fewest users that give an item this chance in the worst case, as for `chance`; None if no number does."""
+        CHANCE.check("chance", chance)
         return fewest_users(lambda users: float(self.chance(users, set_size, listed=listed)), chance)
 
     def table(self, set_sizes: Sequence[int] | None = None) -> "pl.DataFrame":
@@ -253,6 +264,8 @@ def plan(
     """
     chosen = hinted(find(algorithm), typical_items)
     request = Request.asked(epsilon, delta, max_items, calibration)
+    if shape is not None and not hasattr(shape, "items_per_user"):
+        raise InvalidArgument(f"shape must be a dpsu.Shape, not {type(shape).__name__}.")
     if shape is not None and like is not None:
         raise InvalidArgument("shape and like exclude each other: give one of them.")
     if like is not None and not data_is_public:

@@ -114,7 +114,7 @@ class Ledger:
             raise InvalidArgument(
                 f"a spending needs an epsilon above 0 and a delta from 0 to below 1, not ({epsilon!r}, {delta!r})."
             )
-        if not purpose or not purpose.strip():
+        if not isinstance(purpose, str) or not purpose.strip():
             raise InvalidArgument("say what the privacy was spent for: purpose=… (--purpose).")
         return self._spend(Entry(0, "", float(epsilon), float(delta), None, purpose))
 
