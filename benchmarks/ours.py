@@ -9,6 +9,9 @@ from benchmarks.settings import DELTA, EPSILON, MAX_ITEMS
 from dpsu.algorithms.catalogue import find
 from dpsu.algorithms.mechanism import Mechanism
 from dpsu.algorithms.request import Request
+from dpsu.sources.lines import scan_lines
+from dpsu.sources.pairs import read_batches, scan_source
+from dpsu.sources.slices import BATCH_TEXTS
 
 FOCUSED = "focused-gaussian"
 
@@ -44,6 +47,15 @@ def release_text(source: Path, ngrams: tuple[int, ...], counts: bool = False) ->
         return dpsu.release(
             source, user="author", text="text", ngrams=ngrams, counts=counts, epsilon=EPSILON, delta=DELTA
         )
+
+
+def read_rows(path: Path) -> int:
+    """The users and texts of a file, or of a folder of text files, batch by batch as a release reads them."""
+    if path.is_dir():
+        frame, label = scan_lines([path], "file")
+    else:
+        frame, label, *_ = scan_source(path, "author", "text", None)
+    return sum(batch.height for batch in read_batches(frame, label, BATCH_TEXTS))
 
 
 def release_files(folder: Path) -> Any:

@@ -142,5 +142,6 @@ FILES = """## Text in many files
 {files} small text files, each of one user (`user_per="file"`), read with Python; and {texts} texts in one file,
 read with Polars. "Count words" divides the texts by a regular expression and counts each word in Polars, without
 users. A Parquet file is read so fast that dividing the text into words takes many times as long, for every program.
+"For dpsu to read" is the part of a release that reads users and texts, before they are divided into words.
 
 {table}"""

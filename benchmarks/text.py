@@ -12,7 +12,7 @@ from benchmarks import fresh, rivals
 from benchmarks.corpus import Corpus
 from benchmarks.end_to_end import Contestants
 from benchmarks.measure import Facts, interleaved, summary
-from benchmarks.ours import release_files, release_text
+from benchmarks.ours import read_rows, release_files, release_text
 from benchmarks.settings import DELTA, EPSILON, MAX_ITEMS, Settings
 
 USER, TEXT = "author", "text"
@@ -85,11 +85,13 @@ def measure_files(settings: Settings, corpus: Corpus) -> Facts:
     plain, zipped, packed, table = _write_files(folder, frame)
     contestants: Contestants = {
         "read, folder": partial(rivals.read_folder, plain),
+        "our read, folder": partial(read_rows, plain),
         "count, folder": partial(rivals.count_words, plain),
         "folder": partial(release_files, plain),
     }
     for name, path in (("jsonl.gz", zipped), ("jsonl.zst", packed), ("parquet", table)):
         contestants[f"read, {name}"] = partial(rivals.read_text, path)
+        contestants[f"our read, {name}"] = partial(read_rows, path)
         contestants[f"count, {name}"] = partial(rivals.count_words, path)
         contestants[name] = partial(release_text, path, ngrams=(1,))
     timings = interleaved(contestants, min(settings.repetitions, MOST_REPETITIONS))
