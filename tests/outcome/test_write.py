@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from dpsu.errors import InvalidArgument, OutputError
-from dpsu.outcome.write import check_writable, replacing, write_frame
+from dpsu.outcome.write import check_writable, replacing, require_page, write_frame
 
 FRAME = pl.DataFrame({"word": ["a b", 'quote"d', "ünï"]})
 
@@ -110,3 +110,10 @@ def test_wrong_targets_are_refused_early(tmp_path: Path) -> None:
     with pytest.raises(InvalidArgument, match="one column"):
         write_frame(two, tmp_path / "out.txt")
     assert not (tmp_path / "out.txt").exists()
+
+
+@pytest.mark.parametrize("name", ["page.pdf", "page", "page.html.txt"])
+def test_a_page_is_not_written_under_another_ending(tmp_path: Path, name: str) -> None:
+    require_page(tmp_path / "page.HTML")
+    with pytest.raises(OutputError, match="html"):
+        require_page(tmp_path / name)

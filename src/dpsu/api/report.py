@@ -8,7 +8,7 @@ from typing import Any
 from dpsu.errors import InvalidArgument, SourceError
 from dpsu.outcome.release import Release
 from dpsu.outcome.statement import Statement
-from dpsu.outcome.write import require_folder, write_text
+from dpsu.outcome.write import require_page, write_text
 
 MALFORMED = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 """Exceptions that malformed statements raise."""
@@ -54,7 +54,7 @@ def report(statement: Statement | Release | str | Path, path: str | Path | None 
     from dpsu.report.html import page
 
     if path is not None:
-        require_folder(path)
+        require_page(path)
     stated, released = _stated(statement)
     if not isinstance(statement, Release):
         require_verified(statement, stated)

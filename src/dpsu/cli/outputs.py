@@ -94,9 +94,8 @@ class OutputOptions:
             out.require_csv(self.output)
         if self.style is None and (self.output == STANDARD or Path(self.output).suffix.lower() == ".txt"):
             self._check_plain_text(lists.counted or beside, candidates is not None, len(item or []) > 1)
-        for path in (self.statement_path, self.report):
-            if path is not None:
-                out.require_folder(path)
+        if self.statement_path is not None:
+            out.require_folder(self.statement_path)
         written = {"--output": self.output, "--statement": self.statement_path, "--report": self.report}
         used = {
             "--ledger": record.ledger,
@@ -106,6 +105,8 @@ class OutputOptions:
             "--candidates": candidates,
         }
         require_apart(written, inputs, used)
+        if self.report is not None:
+            out.require_page(self.report)
 
     def _check_plain_text(self, counted: bool, listed: bool, composite: bool) -> None:
         """Plain text has one item per line and nothing else."""

@@ -105,15 +105,15 @@ def plan(
 def _check_outputs(html: Path | None, plot: Path | None, like: str | None) -> None:
     if html is None and plot is None:
         return
-    from dpsu.outcome.write import require_folder
+    from dpsu.outcome.write import require_page
 
+    require_apart({"--html": html, "--plot": plot}, [like] if like else [])
     if html is not None:
-        require_folder(html)
+        require_page(html)
     if plot is not None:
         from dpsu.report.charts import check_chart
 
         check_chart(plot)
-    require_apart({"--html": html, "--plot": plot}, [like] if like else [])
 
 
 def _shape(users: int | None, items_per_user: float | None, **others: Any) -> "dpsu.Shape | None":

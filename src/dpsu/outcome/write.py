@@ -127,6 +127,15 @@ def require_folder(path: str | Path) -> None:
         raise OutputError(f"cannot write {target}: the folder {target.parent} is not writable.")
 
 
+def require_page(path: str | Path) -> None:
+    """Fail if no HTML page can be written to `path`."""
+    require_folder(path)
+    if str(path) != "-" and Path(path).suffix.lower() not in (".html", ".htm"):
+        raise OutputError(
+            f"cannot write {path}: this page is HTML, so its name ends in .html. A browser prints it as PDF."
+        )
+
+
 def write_frame(
     frame: pl.DataFrame, path: str | Path, *, excel: bool = False, numbers: Collection[str] = ()
 ) -> None:
