@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-VERSION = "auto/1"
+VERSION = "auto/2"
 
 BINS = (1, 2, 3, 4, 6, 9, 17, 31, 101, 301, 1001)
 """The smallest size of each bin; the last bin has no end."""

@@ -39,7 +39,7 @@ from dpsu.verification.gaussian import budget_covers
 from dpsu.verification.intervals import Interval, at_most, delta_gaussian, exact, high
 
 PROOF = "docs/auto.md"
-RULE = "auto/1"
+RULE = "auto/2"
 STEPS = ("rule", "asked", "parts", "popular", "sizes", "demand", "focused", "l1", "chosen")
 HINTED = ("rule", "asked", "parts", "chosen")
 POPULAR = ("epsilon", "delta", "noise", "scale", "threshold", "kappa", "items")
