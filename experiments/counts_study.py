@@ -122,7 +122,8 @@ def correlation(frame: pl.DataFrame, key: int, few: int = 250) -> float:
     with LocalEngine() as engine:
         sets = read_sets(frame, user="patient", item="code", stream=stream)
         items = job.mechanism().select(engine, sets, stream)
-        totals = engine.names(sets, engine.attach(items, {SHOWN + "total": items["noisy"]}))
+        shown = engine.update(items, lambda columns: {SHOWN + "total": columns["noisy"]})
+        totals = engine.names(sets, shown)
     pairs = [(total, true[code]) for code, total in totals.iter_rows() if true[code] < few]
     return float(stats.spearmanr(pairs).statistic)
 
