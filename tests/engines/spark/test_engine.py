@@ -22,7 +22,7 @@ import dpsu
 from dpsu.algorithms.request import Request
 from dpsu.engines.choose import engine_for
 from dpsu.engines.spark.keeping import SCRATCH
-from dpsu.engines.spark.letters import even_places
+from dpsu.engines.spark.letters import MANY_OBJECTS, even_places, in_task
 from dpsu.engines.spark.session import drop_checkpoint
 from dpsu.errors import ColumnNotFound, SourceError
 from dpsu.randomness.stream import open_stream
@@ -195,6 +195,14 @@ def test_places_fill_all_partitions_evenly(sign: int) -> None:
         assert sorted(row["count"] for row in spread) == sorted(
             len(places[first::partitions]) for first in range(min(number, partitions))
         )
+
+
+def test_the_garbage_collection_after_a_task_searches_no_modules() -> None:
+    everything = len(gc.get_objects())
+    try:
+        assert in_task(lambda: len(gc.get_objects()))() < min(everything, MANY_OBJECTS)
+    finally:
+        gc.unfreeze()
 
 
 def test_errors_quote_no_data_on_the_driver_either(tmp_path: Path) -> None:
