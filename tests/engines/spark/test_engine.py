@@ -400,17 +400,14 @@ def names_after_a_loss(engine, sets, items, names=SparkEngine.names):
     return names(engine, sets, items)
 
 SparkEngine.names = names_after_a_loss
+five_rounds = {"epsilon": 3.0, "delta": 1e-5, "algorithm": dpsu.FocusedGaussian(rounds=5), "spark_mode": "exchange"}
 try:
-    dpsu.release(
-        words, user="user", item="item", epsilon=3.0, delta=1e-5, algorithm="weighted-gaussian", spark_mode="exchange"
-    )
+    dpsu.release(words, user="user", item="item", **five_rounds)
 except SourceError as error:
     print(error)
 spark.sparkContext.setCheckpointDir(sys.argv[4])
 with seeded(5):
-    dpsu.release(
-        words, user="user", item="item", epsilon=3.0, delta=1e-5, algorithm="weighted-gaussian", spark_mode="exchange"
-    ).save(sys.argv[5])
+    dpsu.release(words, user="user", item="item", **five_rounds).save(sys.argv[5])
 spark.stop()
 """
 
@@ -451,12 +448,15 @@ def test_an_executor_lost_in_round_10_of_a_barrier_stage_changes_nothing(losses:
 
 
 def test_a_lost_executor_without_a_checkpoint_directory_stops_the_release(losses: tuple[Path, str]) -> None:
-    """Its items are gone, and no others take their place."""
+    """The items of the rounds before are gone, and no others take their place."""
     assert "setCheckpointDir" in losses[1]
 
 
 def test_with_a_checkpoint_directory_a_lost_executor_changes_nothing(losses: tuple[Path, str]) -> None:
-    assert pl.read_parquet(losses[0] / "kept.parquet")["item"].to_list() == weighted_here()
+    five_rounds = {"epsilon": 3.0, "delta": 1e-5, "algorithm": dpsu.FocusedGaussian(rounds=5)}
+    with seeded(5):
+        local = dpsu.release(words(), user="user", item="item", **five_rounds)
+    assert pl.read_parquet(losses[0] / "kept.parquet")["item"].to_list() == local.items
 
 
 LOOK_INTO_THE_CHECKPOINTS = """
