@@ -191,10 +191,7 @@ class SparkEngine:
             names, schema = items, rows.select(*map(named, items)).schema
         build = on_table(workers.build_part, read_frame=read, item=names)
         parts = self._grouped(divided).applyInArrow(build, SCHEMA)
-        kept = self._keeper.keep(self._spread(parts, "place"))
-        with translated():
-            kept.count()  # errors in the rows come now, before anything is spent
-        return Sets(kept, schema)
+        return Sets(self._keeper.keep(self._spread(parts, "place")), schema)
 
     def read_corpus(self, source: "Source", stream: Stream) -> Any:
         """Not supported on Spark."""
@@ -393,7 +390,9 @@ class SparkEngine:
     def _settled(self, items: Items) -> "DataFrame":
         """The shards, computed now if they are not; the new table replaces the one that they are computed from."""
         if items.given is not None or items.steps or items.kept is None:
-            table = self._keeper.renew(self._shards_of(items), items.kept)
+            table = self._keeper.renew(
+                self._shards_of(items), None
+            )  # others may be computed from the old one
             items.table, items.given, items.steps, items.kept, items.rounds = table, None, (), table, 0
         return items.table
 

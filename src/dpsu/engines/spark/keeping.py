@@ -21,7 +21,7 @@ class Keeper(Protocol):
     """Where tables are kept until they are dropped. All of them contain exact values."""
 
     def keep(self, table: "DataFrame") -> "DataFrame":
-        """The table, computed once, when it is first read at the latest, and read many times."""
+        """The table, computed now and read again many times."""
 
     def renew(self, table: "DataFrame", old: "DataFrame | None") -> "DataFrame":
         """The table, computed now and without its plan, in the place of the old one."""
@@ -54,8 +54,10 @@ class Cache:
         self._checkpoints: list[DataFrame] = []
 
     def keep(self, table: "DataFrame") -> "DataFrame":
-        """Cache the table when it is first read."""
+        """Compute and cache the table: what it is computed from may be dropped before it is read."""
         self._cached.append(table.persist())
+        with translated():
+            table.count()
         return table
 
     def renew(self, table: "DataFrame", old: "DataFrame | None") -> "DataFrame":
