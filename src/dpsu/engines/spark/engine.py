@@ -91,13 +91,13 @@ class Items:
     """The shards of the items, which may have to be computed: in `table` are their states, and letters with weights for
     them if those have to be added, of type `given`; then follow the `steps`.
 
-    `kept` is the table that they are computed from, by this number of weighings.
+    `kept` says that they are computed from a table that is kept, by this number of weighings.
     """
 
     table: "DataFrame"
     given: type[np.generic] | None = None
     steps: tuple[Step, ...] = ()
-    kept: "DataFrame | None" = None
+    kept: bool = False
     rounds: int = 0
 
 
@@ -388,12 +388,10 @@ class SparkEngine:
         return self._grouped(items.table).applyInArrow(gather, SCHEMA)
 
     def _settled(self, items: Items) -> "DataFrame":
-        """The shards, computed now if they are not; the new table replaces the one that they are computed from."""
-        if items.given is not None or items.steps or items.kept is None:
-            table = self._keeper.renew(
-                self._shards_of(items), None
-            )  # others may be computed from the old one
-            items.table, items.given, items.steps, items.kept, items.rounds = table, None, (), table, 0
+        """The shards, computed now if they are not."""
+        if items.given is not None or items.steps or not items.kept:
+            table = self._keeper.renew(self._shards_of(items))
+            items.table, items.given, items.steps, items.kept, items.rounds = table, None, (), True, 0
         return items.table
 
     def _map(self, table: "DataFrame", function: Callable[..., Any], **options: Any) -> "DataFrame":

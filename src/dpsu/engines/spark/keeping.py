@@ -1,7 +1,7 @@
 """Tables that Spark keeps between the rounds of the exchange engine, and how they are removed.
 
 They are cached on the executors and checkpointed. Where a platform has neither, and through Connect, whose clients cannot
-remove checkpoints, they are scratch tables in a schema of the caller's, which are dropped one after the other.
+remove checkpoints, they are scratch tables in a schema of the caller's.
 """
 
 import os
@@ -23,8 +23,8 @@ class Keeper(Protocol):
     def keep(self, table: "DataFrame") -> "DataFrame":
         """The table, computed now and read again many times."""
 
-    def renew(self, table: "DataFrame", old: "DataFrame | None") -> "DataFrame":
-        """The table, computed now and without its plan, in the place of the old one."""
+    def renew(self, table: "DataFrame") -> "DataFrame":
+        """The table, computed now and without its plan."""
 
     def close(self) -> None:
         """Drop all tables."""
@@ -60,13 +60,10 @@ class Cache:
             table.count()
         return table
 
-    def renew(self, table: "DataFrame", old: "DataFrame | None") -> "DataFrame":
-        """Checkpoint the table, and drop the old one."""
-        made = checkpoint(table)
-        self._checkpoints.append(made)
-        if old is not None:
-            drop_checkpoint(old)
-        return made
+    def renew(self, table: "DataFrame") -> "DataFrame":
+        """Checkpoint the table. Earlier ones stay: others may be computed from them."""
+        self._checkpoints.append(checkpoint(table))
+        return self._checkpoints[-1]
 
     def close(self) -> None:
         """Drop all tables."""
@@ -81,34 +78,22 @@ class Scratch:
 
     def __init__(self, session: "SparkSession", schema: str) -> None:
         self._session, self._schema = session, schema
-        self._names: dict[int, str] = {}
-        self._tables: list[DataFrame] = []
+        self._names: list[str] = []
 
     def keep(self, table: "DataFrame") -> "DataFrame":
         """Write the table, and read it again."""
         name = f"{self._schema}.{named(f'dpsu_scratch_{os.urandom(8).hex()}')}"
-        made: DataFrame | None = None
-        try:
-            with translated():
-                table.write.saveAsTable(name)
-                made = self._session.table(name)
-        finally:
-            self._names[id(made) if made is not None else -len(self._names)] = name
-        self._tables.append(made)  # as long as it is there, no other has its id
-        return made
+        self._names.append(name)
+        with translated():
+            table.write.saveAsTable(name)
+            return self._session.table(name)
 
-    def renew(self, table: "DataFrame", old: "DataFrame | None") -> "DataFrame":
-        """Write the table, and drop the old one."""
-        made = self.keep(table)
-        if old is not None:
-            self._drop(self._names.pop(id(old)))
-        return made
+    def renew(self, table: "DataFrame") -> "DataFrame":
+        """The same: a table that was read has no plan."""
+        return self.keep(table)
 
     def close(self) -> None:
         """Drop all tables."""
         while self._names:
-            self._drop(self._names.popitem()[1])
-
-    def _drop(self, name: str) -> None:
-        with translated():
-            self._session.sql(f"DROP TABLE IF EXISTS {name}")
+            with translated():
+                self._session.sql(f"DROP TABLE IF EXISTS {self._names.pop()}")
