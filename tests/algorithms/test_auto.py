@@ -204,6 +204,19 @@ def test_the_demand_decides_for_larger_sets():
     assert rule.choose(seen_of(7, demand=5.0), 15.0, 1) == rule.Branch(rule.FOCUSED, 100)
 
 
+@pytest.mark.parametrize("bin_of_all", [2, 5, 8])
+@pytest.mark.parametrize("demand", [0.4, 1.9, 2.1, 9.0])
+def test_with_equal_sets_the_gain_is_the_root_of_the_demand(bin_of_all, demand):
+    assert rule.gain(seen_of(bin_of_all).clear, demand) == pytest.approx(max(1.0, math.sqrt(demand)))
+
+
+def test_large_sets_among_small_ones_count_against_the_l1_family():
+    """At the same demand: the budgets of users with small sets do not help those with large ones."""
+    mixed = [80_000, *[0] * 6, 20_000, *[0] * 3]
+    demand = 1.8
+    assert rule.gain(seen_of(5).clear, demand) < math.sqrt(rule.DEMAND) < rule.gain(mixed, demand)
+
+
 def test_a_low_demand_raises_the_cutoff():
     low, high = (rule.choose(seen_of(0, demand=demand), 15.0, 1).alpha for demand in (0.5, 1.5))
     assert (low, high) == (rule.ALPHA_IF_LOW, rule.ALPHA)

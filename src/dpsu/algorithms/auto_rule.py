@@ -45,7 +45,7 @@ FEW, FEW_IN_PARTS = 3.0, 2.5
 """With a smaller mean size the ℓ1 family released more in nearly all shapes of the study."""
 
 DEMAND = 2.0
-"""With at most this demand it released more in most of the other shapes."""
+"""With at most this demand it released more in most of the other shapes, if all sets have one size."""
 
 LOW_DEMAND = 0.8
 """With at most this demand there are budgets for a higher cutoff, which leaves out fewer items that many users hold."""
@@ -65,6 +65,9 @@ WIDTHS = (1, 2, 3, 5, 8, 12, 20, 30, 50, 100, 300, 1000)
 
 BLURRED = 0.2
 """The largest standard deviation of the demand's noise, unless that means less than half of the mean size."""
+
+LEAST_DEMAND = 1e-6
+"""A smaller demand is noise, and counts as this."""
 
 CAUTION = 0.5
 """Standard deviations of its noise that are added to the demand."""
@@ -125,13 +128,24 @@ def within_l1(typical: float, middle: float) -> str:
 
 
 def largest_demand(middle: float, parts: int) -> float:
-    """The demand up to which the ℓ1 family is expected to release more than Focused Gaussian."""
+    """The demand of equal sets up to which the ℓ1 family is expected to release more than Focused Gaussian."""
     return DEMAND * (1.0 if parts == 1 else math.exp(min(0.0, IN_PARTS + MIDDLE_IN_PARTS * math.log(middle))))
 
 
 def mean_size(clear: Sequence[int], largest: float = math.inf) -> float:
     """The mean of the sizes; larger ones than `largest` count as that."""
     return sum(count * min(size, largest) for count, size in zip(clear, MIDDLES, strict=True)) / sum(clear)
+
+
+def gain(clear: Sequence[int], demand: float) -> float:
+    """How much more users can give if their squares are bounded, as in Focused Gaussian, than if their sums are.
+
+    Every user has the part d of the demand that belongs to their size, and can give min(d, √d) or min(d, 1).
+    """
+    each = max(demand, LEAST_DEMAND) / mean_size(clear)
+    parts = [(count, each * size) for count, size in zip(clear, MIDDLES, strict=True)]
+    squares = sum(count * min(part, math.sqrt(part)) for count, part in parts)
+    return squares / sum(count * min(part, 1.0) for count, part in parts)
 
 
 def clear_of(users: Sequence[int], scale: float) -> list[int]:
@@ -171,7 +185,9 @@ def choose(seen: Seen, middle: float, parts: int, counted: bool = False) -> Bran
         return Branch(FOCUSED, UNKNOWN)
     mean = mean_size(clear, LARGE)
     few = FEW if parts == 1 else FEW_IN_PARTS
-    if mean < few or (not counted and seen.demand <= largest_demand(middle, parts)):
+    # For equal sets this is: a demand of at most the largest one.
+    little = gain(clear, seen.demand * DEMAND / largest_demand(middle, parts)) <= math.sqrt(DEMAND)
+    if mean < few or (little and not counted):
         alpha = ALPHA_IF_LOW if seen.demand <= LOW_DEMAND else ALPHA
         return Branch(within_l1(mean, middle), MAX_ITEMS, alpha)
     return Branch(FOCUSED, cut_of(clear))

@@ -17,7 +17,7 @@ CUTS = [3, 10, 30, 100, 300, 1000]
 ENDS = [1, 2, 3, 5, 8, 16, 30, 100, 300, 1000]
 WIDTHS = [1, 2, 3, 5, 8, 12, 20, 30, 50, 100, 300, 1000]
 WHOLE, LARGE, FEW, FEW_IN_PARTS, EVEN_FROM, EVEN_TO = 0.98, 55, 3, 2.5, 2.15, 2.48
-LARGEST_DEMAND, BLURRED, CAUTION = 2.0, 0.2, 0.5
+DEMAND, LEAST_DEMAND, BLURRED, CAUTION = 2.0, 1e-6, 0.2, 0.5
 IN_PARTS, MIDDLE_IN_PARTS = -0.93, 0.3
 LOW_DEMAND, FEW_TYPICAL, ALPHA, ALPHA_IF_LOW = 0.8, 2, 4.0, 8.0
 TURN, TURN_IN_PARTS = 4.2, 3.7
@@ -45,9 +45,10 @@ def choices(seen: Seen, middle: float, parts: int, counted: bool) -> set[Branch]
     beyond = _mean(clear) / _mean(clear, seen.width)
     demand = seen.width * (seen.budgets + noise) / sum(clear) * math.sqrt(beyond)
     parted = min(0.0, IN_PARTS + MIDDLE_IN_PARTS * math.log(middle)) if parts > 1 else 0.0
-    largest, few = LARGEST_DEMAND * math.exp(parted), FEW if parts == 1 else FEW_IN_PARTS
+    few, gained = FEW if parts == 1 else FEW_IN_PARTS, _gain(clear, demand / math.exp(parted))
     surely_l1, maybe_l1 = (
-        mean < few * slack or (not counted and demand <= largest * slack) for slack in (1 - NEAR, 1 + NEAR)
+        mean < few * slack or (not counted and gained <= math.sqrt(DEMAND) * slack)
+        for slack in (1 - NEAR, 1 + NEAR)
     )
     focused: set[Branch] = set() if surely_l1 else {(FOCUSED, _cut(clear), None)}
     return focused | (_of_l1(mean, middle, demand, LOW_DEMAND) if maybe_l1 else set())
@@ -73,6 +74,14 @@ def by_hint(hint: float, middle: float, parts: int) -> set[Branch]:
     if hint <= turn * (1 + NEAR):
         found |= _of_l1(hint, middle, hint, FEW_TYPICAL)
     return found
+
+
+def _gain(clear: Sequence[int], demand: float) -> float:
+    """What users can give with bounded squares, by what they can give with bounded sums."""
+    each = max(demand, LEAST_DEMAND) / _mean(clear)
+    shares = [(count, each * size) for count, size in zip(clear, SIZES, strict=True)]
+    sums = sum(count * min(share, 1.0) for count, share in shares)
+    return sum(count * min(share, math.sqrt(share)) for count, share in shares) / sums
 
 
 def _mean(clear: Sequence[int], largest: float = math.inf) -> float:
