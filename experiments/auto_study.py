@@ -7,9 +7,9 @@
     python -m experiments.auto_study lattice
 
 `scan` draws shapes of three kinds at random and writes a line of JSON for every shape and two values of epsilon. `fit`
-prints what rules lose that choose the ℓ1 family up to some demand. `losses` divides what `auto` loses into the cost of its
-private steps, a wrong algorithm and a wrong max_items. `parts` compares the demand up to which the ℓ1 family is better,
-with and without parts. `lattice` compares policy-laplace and ordered-laplace at large epsilon.
+prints what rules lose that choose the ℓ1 family for a small mean size, demand or gain. `losses` divides what `auto` loses
+into the cost of its private steps, a wrong algorithm and a wrong max_items. `parts` compares the demand up to which the ℓ1
+family is better, with and without parts. `lattice` compares policy-laplace and ordered-laplace at large epsilon.
 """
 
 import argparse
@@ -205,6 +205,7 @@ class Cell:
             exact[str(count)] = self.longest * given / max(users, 1)
         seen = rule.Seen(told["sizes"]["users"], demand["budgets"], demand["width"], mechanism.sizing.scales)
         return {
+            "sizes": seen.clear,
             "mean": rule.mean_size(seen.clear, rule.LARGE) if seen.clear else None,
             "demand": seen.demand if seen.clear else None,
             "exact": exact,
@@ -242,7 +243,7 @@ def log_ratio(line: Line) -> float:
 
 
 def fit(lines: list[Line]) -> Iterator[str]:
-    """What rules lose by a wrong algorithm that choose the ℓ1 family up to some demand, or some mean size."""
+    """What rules lose by a wrong algorithm that choose the ℓ1 family for a small mean size, demand or gain."""
     told = [line for line in lines if line["demand"] is not None]
     ratios = np.array([log_ratio(line) for line in told])
     small = np.array([line["mean"] < rule.FEW for line in told])
@@ -254,14 +255,18 @@ def fit(lines: list[Line]) -> Iterator[str]:
     for most in (2.0, 3.0, 4.0, 6.0):
         yield f"| mean size below {most:g} | {_regret(means < most, ratios, kinds)} |"
     demands = np.array([line["demand"] for line in told])
+    for most in LARGEST[1::2]:
+        yield f"| or demand at most {most:g} | {_regret(small | (demands <= most), ratios, kinds)} |"
+    gains = np.array([rule.gain(line["sizes"], line["demand"]) for line in told])
     for most in LARGEST:
-        yield f"| mean size below 3, or demand at most {most:g} | {_regret(small | (demands <= most), ratios, kinds)} |"
+        shown = _regret(small | (gains <= math.sqrt(most)), ratios, kinds)
+        yield f"| or gain at most √{most:g} | {shown} |"
     for count in CUTOFFS:
-        exact = np.array([line["exact"][str(count)] for line in told])
-        best = min(LARGEST, key=lambda most: _lost(small | (exact <= most), ratios).mean())
+        exact = np.array([rule.gain(line["sizes"], line["exact"][str(count)]) for line in told])
+        best = min(LARGEST, key=lambda most: _lost(small | (exact <= math.sqrt(most)), ratios).mean())
         yield (
-            f"| the same with the exact demand at {count:g} cutoffs, at most {best:g} | "
-            f"{_regret(small | (exact <= best), ratios, kinds)} |"
+            f"| or gain of the exact demand at {count:g} cutoffs, at most √{best:g} | "
+            f"{_regret(small | (exact <= math.sqrt(best)), ratios, kinds)} |"
         )
     chosen = np.array([not line["chosen"].startswith(rule.FOCUSED) for line in told])
     yield f"| as the program chose | {_regret(chosen, ratios, kinds)} |"
