@@ -272,7 +272,9 @@ def test_a_way_that_cannot_be_taken_is_refused() -> None:
 
 def test_an_older_spark_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     source = on_spark(baskets().select("user", "item"))
-    monkeypatch.setattr(type(session()), "version", "3.5.6")
+    monkeypatch.setitem(
+        vars(source.sparkSession), "version", "3.5.6"
+    )  # Spark keeps it there once it was read
     with pytest.raises(InvalidArgument, match=r"3\.5\.6"):
         released(source)
 
