@@ -96,7 +96,7 @@ class Branch(NamedTuple):
 class Seen:
     """What the private steps show: noisy numbers of users by size, and the noisy budgets that fill the items.
 
-    `scales` are the noise scales of both. A user gave at most one of the budgets, divided by max(size, `width`).
+    `scales` are the noise scales of both. A user gave 1 / max(size, `width`) of a budget to each of their items.
     """
 
     users: Sequence[int]
