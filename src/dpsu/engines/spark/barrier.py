@@ -18,9 +18,8 @@ import polars as pl
 from dpsu.algorithms.job import Chosen
 from dpsu.engines.local import LocalEngine
 from dpsu.engines.spark.letters import in_task
-from dpsu.engines.spark.parts import as_frame
 from dpsu.engines.spark.session import checkpoint, named, setting, translated, whole_number
-from dpsu.engines.spark.whole import Done
+from dpsu.engines.spark.whole import Done, as_stream
 from dpsu.sources.columns import key_columns
 
 if TYPE_CHECKING:
@@ -172,12 +171,10 @@ def _in_task(
             ThreadPoolExecutor(1) as pool,
         ):
             greetings = pool.submit(context.allGather, exchange.greeting)  # takes a second: read meanwhile
-            own = list(batches)
-            frame = as_frame(pa.Table.from_batches(own)) if own else none
-            own.clear()
+            rows = as_stream(batches)
             try:
-                done, names = work(frame, engine, lambda: exchange.meet(greetings.result()))
-                return done, names.to_arrow().cast(types)
+                done, names = work(none if rows is None else rows, engine, lambda: exchange.meet(greetings.result()))
+                return replace(done, rows=rows is not None), names.to_arrow().cast(types)
             except PeerLost:
                 time.sleep(GRACE)
                 raise

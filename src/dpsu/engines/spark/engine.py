@@ -168,7 +168,8 @@ class SparkEngine:
 
     def empty(self, rows: "DataFrame") -> pl.DataFrame:
         """No rows with these columns, on the driver."""
-        return workers.as_frame(self._session.createDataFrame([], rows.schema).toArrow())
+        # Without a limit of zero, Spark would run tasks to find that there are no rows.
+        return workers.as_frame(rows.limit(0).toArrow())
 
     def read(self, source: "Source", stream: Stream) -> Sets:
         """The sets of all users in a Spark frame, divided into parts by a keyed hash of the user."""
@@ -207,7 +208,7 @@ class SparkEngine:
 
     def item_types(self, sets: Sets) -> pl.Schema:
         """The columns that name an item, and their types."""
-        return workers.as_frame(self._session.createDataFrame([], sets.item).toArrow()).schema
+        return self.empty(self._session.createDataFrame([], sets.item)).schema
 
     def leave_out(self, sets: Sets, digests: Digests) -> Sets:
         """The parts without the items with these digests; their names stay in the sets that were read."""

@@ -204,7 +204,7 @@ def _count_rows(rows: "DataFrame", values: list[str]) -> int:
     nullable = [field.name for field in rows.schema.fields if field.nullable]
     missing = [functions.count_if(functions.col(named(name)).isNull()) for name in nullable]
     with translated():
-        size, *nulls = rows.agg(functions.count(functions.lit(1)), *missing).first()
+        ((size, *nulls),) = rows.agg(functions.count(functions.lit(1)), *missing).collect()
     for name, found in zip(nullable, nulls, strict=True):
         if found and name not in values:
             raise null_error(name, LABEL)

@@ -121,8 +121,8 @@ def _divide(table: pa.Table, user: list[str], parts: Places, stream: Stream, lab
 def as_block(rows: pa.Table) -> bytes:
     """Rows as one Arrow stream: Spark sorts and moves a block as a single row, which is much faster than single rows."""
     sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, rows.schema) as writer:
-        writer.write_table(rows)
+    with pa.ipc.new_stream(sink, rows.schema, options=pa.ipc.IpcWriteOptions(compression="lz4")) as writer:
+        writer.write_table(rows.combine_chunks())
     return bytes(sink.getvalue())
 
 

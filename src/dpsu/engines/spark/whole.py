@@ -7,6 +7,7 @@ import io
 import pickle
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -16,7 +17,7 @@ from dpsu.algorithms.public_items import Listed
 from dpsu.engines.contract import Engine
 from dpsu.engines.local import LocalEngine
 from dpsu.engines.spark.letters import in_task
-from dpsu.engines.spark.parts import as_block, as_frame, in_large_batches
+from dpsu.engines.spark.parts import as_block, in_large_batches
 from dpsu.randomness.stream import Stream
 from dpsu.sources.source import Source
 
@@ -33,11 +34,11 @@ class Done:
 
     chosen: Chosen
     learned: dict[str, Any]
-    rows: bool
+    rows: bool = True
 
 
 def run_whole(
-    rows: pl.DataFrame,
+    rows: Any,
     engine: Engine,
     meet: Callable[[], None] = lambda: None,
     *,
@@ -56,7 +57,16 @@ def run_whole(
     chosen = job.select(engine, sets, lists, stream, lambda stage: None)
     learned = {name: value for name, value in vars(job).items() if before.get(name) is not value}
     seen = tuple(getattr(sets, "notes", ()))
-    return Done(replace(chosen, names=None, seen=seen), learned, rows.height > 0), chosen.names
+    return Done(replace(chosen, names=None, seen=seen), learned), chosen.names
+
+
+def as_stream(batches: Iterable["pa.RecordBatch"]) -> "pa.RecordBatchReader | None":
+    """The rows that Spark sends, which are read while they arrive; None if there are none."""
+    import pyarrow as pa
+
+    arriving = iter(batches)
+    first = next(arriving, None)
+    return first and pa.RecordBatchReader.from_batches(first.schema, chain([first], arriving))
 
 
 def packed(batches: Iterable["pa.RecordBatch"]) -> Iterator["pa.RecordBatch"]:
@@ -71,7 +81,7 @@ def packed(batches: Iterable["pa.RecordBatch"]) -> Iterator["pa.RecordBatch"]:
 def in_one_task(
     batches: Iterable["pa.RecordBatch"],
     *,
-    work: Callable[[pl.DataFrame, Engine], tuple[Done, pl.DataFrame]],
+    work: Callable[[Any, Engine], tuple[Done, pl.DataFrame]],
     none: pl.DataFrame,
     threads: int,
 ) -> Iterator["pa.RecordBatch"]:
@@ -79,10 +89,10 @@ def in_one_task(
     import pyarrow as pa
 
     def run() -> tuple[Done, pl.DataFrame]:
-        blocks = [block for batch in batches for block in batch.column(0)]
-        tables = [pa.ipc.open_stream(block.as_buffer()).read_all() for block in blocks]
+        blocks = (block for batch in batches for block in batch.column(0))
+        rows = as_stream(each for block in blocks for each in pa.ipc.open_stream(block.as_buffer()))
         with LocalEngine(threads) as engine:
-            return work(as_frame(pa.concat_tables(tables)) if tables else none, engine)
+            return work(none if rows is None else rows, engine)
 
     done, names = in_task(run)()
     yield from as_pieces(done, names, first=0, rest=1)
