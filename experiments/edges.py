@@ -223,8 +223,10 @@ def _in_levels(
     shares = [1e-6] * (longest - 1) + [1 - 1e-6 * (longest - 1)] if uneven else None
     counts = None if share is None else counting_terms(dpsu.Counts(share=share))
     levels, counting = plan_levels(request, longest, request.max_items, shares, method, counts, false_share)
-    promise = LevelsJob(levels, "ngram", counting, false_share).promise
-    statement = _stated(promise, Source.of({}, text=True, ngrams=[*range(1, longest + 1)]))
+    source = Source.of({}, text=True, ngrams=[*range(1, longest + 1)])
+    assert source.text is not None
+    promise = LevelsJob(levels, source.text, counting, false_share).promise
+    statement = _stated(promise, source)
     unknown: list[Mechanism] = [level.focused() for level in levels if level.budget.delta_new > 0]
     statements = []
     for before, domain in DOMAINS:

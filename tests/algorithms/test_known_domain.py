@@ -3,11 +3,9 @@
 from fractions import Fraction
 
 import numpy as np
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy import stats
 
-from dpsu.algorithms.known_domain import Joins, KnownDomain, NormalTail, hits
+from dpsu.algorithms.known_domain import KnownDomain, NormalTail, hits
 from dpsu.engines.local import LocalEngine
 from dpsu.randomness.stream import Stream
 from dpsu.sources.pairs import read_sets
@@ -15,18 +13,6 @@ from dpsu.sources.pairs import read_sets
 
 def stream(n: int) -> Stream:
     return Stream(n.to_bytes(32, "little"))
-
-
-@settings(max_examples=100, deadline=None)
-@given(st.integers(1, 3).flatmap(lambda n: st.sets(st.tuples(*[st.integers(0, 3)] * n), max_size=12)))
-def test_joins_are_all_ngrams_made_of_two_parts(parts: set[tuple[int, ...]]) -> None:
-    size = len(next(iter(parts))) if parts else 1
-    digests = np.random.default_rng(len(parts)).integers(0, 2**64, (4, 2), dtype=np.uint64)
-    joins = Joins(np.array(sorted(parts), np.uint32).reshape(-1, size), digests)
-    slowly = {a + b[-1:] for a in parts for b in parts if a[1:] == b[:-1]}
-    found = [tuple(row) for row in joins.words([*range(len(joins))]).tolist()]
-    assert len(found) == len(slowly)
-    assert set(found) == slowly
 
 
 def test_hits_are_independent_coins() -> None:

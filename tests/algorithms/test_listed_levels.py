@@ -9,8 +9,8 @@ import reference
 from normals import computed_normals
 
 import dpsu
+from dpsu.algorithms.domain import Joins
 from dpsu.algorithms.focused import FocusedGaussian
-from dpsu.algorithms.known_domain import Joins
 from dpsu.algorithms.levels import LevelsJob, plan_levels
 from dpsu.algorithms.public_items import Listed
 from dpsu.algorithms.request import Request
@@ -39,13 +39,13 @@ def test_a_level_is_the_twins(seed):
     texts, stream = some_texts(seed), Stream(bytes([seed]) * 32)
     levels, _ = plan_levels(Request(6.0, 0.01), 2, 100, false_share=0.4)
     source = Source.of(texts, text=True, ngrams=(1, 2), tokenizer="whitespace")
-    job = LevelsJob(levels, "ngram", false_share=0.4)
+    job = LevelsJob(levels, source.text, false_share=0.4)
     with LocalEngine(1) as engine:
         corpus = job.read(engine, source, Listed(), stream)
         released = job.select(engine, corpus, Listed(), stream, print).names["ngram"].to_list()
     words = {item for item in released if " " not in item}
 
-    single = ngram_sets(corpus, [unigrams(corpus)], "ngram")
+    single = ngram_sets(corpus, [unigrams(corpus)])
     names = [single.names.decode(np.array([n])).item() for n in range(single.n_items)]
     codes = [code for code, name in zip(single.names.numbers, names, strict=True) if name in words]
     spelt = dict(zip(single.names.numbers, names, strict=True))

@@ -120,11 +120,11 @@ def texts() -> pl.DataFrame:
     return pl.DataFrame({"user": np.arange(1500) % 700, "text": lines})
 
 
-def levels() -> tuple[pl.DataFrame, Any]:
+def levels(**how: Any) -> tuple[pl.DataFrame, Any]:
     counts = counting_terms(counts=True)
-    plan, counting = plan_levels(Request(3.0, 1e-4), 3, 20, counts=counts)
+    plan, counting = plan_levels(Request(3.0, 1e-4), 3, 20, counts=counts, **how)
     source = Source.of(None, user="user", text="text", ngrams=(1, 2, 3))
-    return texts(), partial(run_whole, job=LevelsJob(plan, "item", counting), source=source)
+    return texts(), partial(run_whole, job=LevelsJob(plan, source.text, counting), source=source)
 
 
 def tuning(job: type[TuneOnPart] | type[TuneBySelection], last: float) -> tuple[pl.DataFrame, Any]:
@@ -147,7 +147,20 @@ def test_peers_run_levels_and_tuning(name: str, lists: dict[str, Any]) -> None:
     """With their names, statements and what a job has learned."""
     frame, job = JOBS[name]()
     public, exclude = lists.get("public"), lists.get("exclude")
-    work = partial(job, lists=read_lists(public, exclude), stream=STREAM)
+    require_same_of_peers(frame, partial(job, lists=read_lists(public, exclude), stream=STREAM))
+
+
+@pytest.mark.parametrize("how", [{"method": "dpne"}, {"false_share": 0.4}])
+def test_peers_run_levels_over_known_domains(how: dict[str, Any]) -> None:
+    """With n-grams that nobody wrote: all peers find the same ones, and one of them names each."""
+    frame, job = levels(**how)
+    names = require_same_of_peers(frame, partial(job, lists=read_lists(None, None), stream=STREAM))
+    written = " . ".join(frame["text"])
+    assert any(name not in written for name in names["ngram"])
+
+
+def require_same_of_peers(frame: pl.DataFrame, work: Any) -> pl.DataFrame:
+    """That peers find what one engine does; the names of the release."""
     with LocalEngine(1) as engine:
         done, names = sent(work)(frame, engine)
     found = on_peers(work, desks(3), frame)
@@ -157,6 +170,7 @@ def test_peers_run_levels_and_tuning(name: str, lists: dict[str, Any]) -> None:
     for own, _ in found:
         assert own.chosen.fields == done.chosen.fields
         assert own.learned == done.learned
+    return names
 
 
 @pytest.fixture

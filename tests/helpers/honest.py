@@ -108,8 +108,9 @@ def in_levels(
 ) -> Statement:
     """The statement of words and pairs of words."""
     levels, counting = plan_levels(Request(3.0, 1e-6), 2, [9, 7], [0.6, 0.4], method, counts, false_share)
-    job = LevelsJob(levels, "ngram", counting, false_share)
-    return _seeded(job, Source.of(TEXTS, text=True, ngrams=[1, 2]))
+    source = Source.of(TEXTS, text=True, ngrams=[1, 2])
+    assert source.text is not None
+    return _seeded(LevelsJob(levels, source.text, counting, false_share), source)
 
 
 def in_periods(periods: int, period: int, **terms: Any) -> Statement:

@@ -29,7 +29,7 @@ def test_valid_ngrams_are_those_with_both_parts_released(rows: list[str], data: 
         kept = set(data.draw(st.lists(st.sampled_from(sorted(released)), max_size=12))) if released else set()
         names = spell(part.words_of(np.arange(len(part))), corpus.vocabulary.spelling())
         part = longer(corpus, part, np.array([tuple(name.split()) in kept for name in names], np.bool_))
-        sets = ngram_sets(corpus, [part], "ngram")
+        sets = ngram_sets(corpus, [part])
         slowly = [
             {
                 row[i : i + size]

@@ -26,9 +26,10 @@ from dpsu.algorithms.focused import (
 from dpsu.algorithms.mechanism import Floats, Mechanism, drawn, threshold_in_cells
 from dpsu.algorithms.ranges import FALSE_SHARE
 from dpsu.algorithms.request import Request
-from dpsu.engines.contract import Columns, Engine, Step
+from dpsu.engines.contract import SHOWN, Columns, Engine, Step
 from dpsu.errors import InvalidArgument
 from dpsu.kernels.units import ONE
+from dpsu.outcome.columns import LISTED
 from dpsu.privacy import false_share as limits
 from dpsu.privacy import gaussian
 from dpsu.privacy.budget import Budget
@@ -187,9 +188,9 @@ class CandidatesMechanism(Mechanism):
         from dpsu.algorithms.lists import digests_of, typed
 
         types = engine.item_types(sets)
-        if "listed" in types:
+        if LISTED in types:
             raise InvalidArgument(
-                "whether an item is listed comes as the column 'listed', which the items have already: rename it."
+                f"whether an item is listed comes as the column {LISTED!r}, which the items have already: rename it."
             )
         weights = self.listed.weights
         if weights is not None and WEIGHT in types:
@@ -206,15 +207,18 @@ class CandidatesMechanism(Mechanism):
 
     def select(self, engine: Engine, sets: Any, stream: Stream) -> Any:
         """The rounds, then one cut over the totals of all listed items."""
-        items = self.after_rounds(engine, sets, stream)
+        items = self.after_rounds(engine, sets, engine.items(sets), stream)
         tails, weights = (
             engine.collect(items, step) for step in (self.tails_within_reach, self.weights_within_reach)
         )
-        return engine.update(items, self.decision(tails, weights))
+        return engine.update(engine.update(items, self.decision(tails, weights)), _show_listed)
 
-    def after_rounds(self, engine: Engine, sets: Any, stream: Stream) -> Any:
-        """The items with their noisy totals after the last round, those that came out early marked as released."""
-        items = engine.update(engine.items(sets), partial(begin, discover=self.discover))
+    def after_rounds(self, engine: Engine, sets: Any, items: Any, stream: Stream) -> Any:
+        """The items with their noisy totals after the last round, those that came out early marked as released.
+
+        The column `listed` says which items are candidates.
+        """
+        items = engine.update(items, partial(begin, discover=self.discover))
         rows = engine.bound(sets, self.request.max_items, stream, keep=None if self.discover else items)
         for r in range(self.base.focus.rounds):
             items = engine.weigh(rows, items, self.base.rule(r))
@@ -400,3 +404,7 @@ def _decide(columns: Columns, mechanism: CandidatesMechanism, cut: float) -> Col
     tails = mechanism.tails(columns)
     within = columns["listed"] & (tails <= mechanism.reach) & (tails / mechanism.weights(columns) <= cut)
     return {"released": columns["released"] | within}
+
+
+def _show_listed(columns: Columns) -> Columns:
+    return {SHOWN + LISTED: columns["listed"]}

@@ -80,9 +80,6 @@ class Job(ABC):
     stream: Stream | None = None
     """The randomness to continue with; None draws a fresh key, as every run but a series does."""
 
-    divided = True
-    """Whether several processes can run it together, each with some of the users."""
-
     def read(self, engine: Engine, source: "Source", lists: "Listed", stream: Stream) -> Any:
         """The user sets that `select` works on; lists that do not fit the data are refused here."""
         sets = engine.read(source, stream)

@@ -11,14 +11,12 @@ from itertools import count
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsu.algorithms.mechanism import CELLS_PER_SIGMA, GaussianSelection, threshold_in_cells
 from dpsu.algorithms.weighted import even_rule
 from dpsu.engines.contract import Engine
 from dpsu.privacy.gaussian import upper_quantile
 from dpsu.randomness.stream import Purpose, Stream
-from dpsu.sets.user_sets import Digests, digest_order, places
 
 SPURIOUS = 0.01
 """About the number of released absent n-grams per n-gram of the level before."""
@@ -88,40 +86,3 @@ def hits(domain: int, chance: Fraction | NormalTail, stream: Stream) -> list[int
             return chosen
         chosen.append(place)
     raise AssertionError("unreachable")
-
-
-class Joins:
-    """All n-grams whose first and last n-1 words are in a set of (n-1)-grams: counted, and numbered without being listed.
-
-    The numbers follow the digests of words, since the codes of words depend on the order in which the text was read.
-    """
-
-    def __init__(self, parts: NDArray[np.uint32], digests: Digests) -> None:
-        used = np.unique(parts)
-        order = digest_order(digests[used])
-        self._codes: NDArray[np.uint32] = used[order]
-        parts = places(order)[np.searchsorted(used, parts)]
-        self._parts = parts = parts[np.lexsort(parts.T[::-1])]
-        heads, tails = parts[:, :-1], parts[:, 1:]
-        shared = np.unique(np.vstack([tails, heads]), axis=0, return_inverse=True)[1].reshape(-1)
-        ends_in, begins_with = shared[: len(parts)], shared[len(parts) :]
-        width = int(shared.max(initial=-1)) + 1
-        self._left, self._right = np.argsort(ends_in, kind="stable"), np.argsort(begins_with, kind="stable")
-        lefts, self._rights = np.bincount(ends_in, minlength=width), np.bincount(begins_with, minlength=width)
-        self._first_left = np.cumsum(lefts) - lefts
-        self._first_right = np.cumsum(self._rights) - self._rights
-        self._ends = np.cumsum(lefts * self._rights)
-
-    def __len__(self) -> int:
-        return int(self._ends[-1]) if self._ends.size else 0
-
-    def words(self, members: list[int]) -> NDArray[np.uint32]:
-        """The words of the members with these numbers, a row for each."""
-        numbers = np.array(members, np.int64)
-        block = np.searchsorted(self._ends, numbers, side="right")
-        inside = numbers - np.concatenate([[0], self._ends])[block]
-        left, right = np.divmod(inside, self._rights[block])
-        heads = self._parts[self._left[self._first_left[block] + left]]
-        tails = self._parts[self._right[self._first_right[block] + right]]
-        found: NDArray[np.uint32] = self._codes[np.hstack([heads, tails[:, -1:]])]
-        return found

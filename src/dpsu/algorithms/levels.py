@@ -6,6 +6,7 @@ together make one promise: their budgets add as Gaussian DP. Proof: docs/ngrams.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from numbers import Real
 from typing import Any, Literal
 
@@ -20,10 +21,11 @@ from dpsu.algorithms.candidates import (
     calibrated,
     without_discovery,
 )
+from dpsu.algorithms.domain import Domain
 from dpsu.algorithms.focused import FocusedGaussian, FocusedMechanism
 from dpsu.algorithms.holders import Counting, CountingTerms, count_beside
 from dpsu.algorithms.job import Chosen, Job, Promise, Tell
-from dpsu.algorithms.known_domain import Joins, KnownDomain, known_domain
+from dpsu.algorithms.known_domain import KnownDomain, known_domain
 from dpsu.algorithms.mechanism import Mechanism
 from dpsu.algorithms.public_items import Listed
 from dpsu.algorithms.ranges import FALSE_SHARE
@@ -34,13 +36,11 @@ from dpsu.engines.contract import Columns, Engine
 from dpsu.errors import InvalidArgument
 from dpsu.privacy.budget import Budget
 from dpsu.randomness.stream import Stream
-from dpsu.sets.user_sets import UserSets
-from dpsu.sources.corpus import MOST_WORDS
-from dpsu.sources.ngrams import Corpus, NgramNames, Ngrams, longer, ngram_sets, spell, unigrams
+from dpsu.sets.user_sets import Digests, among
+from dpsu.sources.corpus import MOST_WORDS, TextRule
 from dpsu.sources.source import Source
 
 Method = Literal["focused-gaussian", "dpne"]
-Codes = NDArray[np.int64]
 
 PROOF = "docs/ngrams.md"
 
@@ -91,16 +91,14 @@ class LevelsJob(Job):
     def __init__(
         self,
         levels: list[Level],
-        column: str,
+        rule: TextRule,
         counting: Counting | None = None,
         false_share: float | None = None,
     ) -> None:
         self._levels = levels
-        self._column = column
+        self._rule = rule
         self._counting = counting
         self._false_share = false_share
-        # A domain that is known has n-grams of all released words, and only one process has all words.
-        self.divided = false_share is None and levels[0].method != "dpne"
         first, budgets = levels[0], [level.budget for level in levels]
         if counting is not None:
             budgets.append(counting.budget)
@@ -120,132 +118,54 @@ class LevelsJob(Job):
             proof=PROOF,
         )
 
-    def read(self, engine: Engine, source: Source, lists: Listed, stream: Stream) -> Corpus:
+    def read(self, engine: Engine, source: Source, lists: Listed, stream: Stream) -> Any:
         """All text as words."""
         if lists and self._levels[0].method == "dpne":
             raise InvalidArgument("the method dpne takes no public or excluded items; use focused-gaussian.")
         if lists and self._false_share is not None:
             raise InvalidArgument("levels with false_share= take no public or excluded items: leave one out.")
-        corpus: Corpus = engine.read_corpus(source, stream)
-        return corpus
+        return engine.read_corpus(source, stream)
 
-    def select(self, engine: Engine, sets: Corpus, lists: Listed, stream: Stream, tell: Tell) -> Chosen:
+    def select(self, engine: Engine, sets: Any, lists: Listed, stream: Stream, tell: Tell) -> Chosen:
         """Level by level, each on what those before it have released; public n-grams count as released."""
-        part = unigrams(sets)
-        released: Codes = np.zeros(0, np.int64)
+        corpus = sets
+        found: Found | None = None
         names: list[pl.DataFrame] = []
         stated: list[dict[str, Any]] = []
         notes: dict[str, None] = {}
         for level in self._levels:
             tell(f"level {level.size} of {len(self._levels)}")
-            before = part.words_of(released)
-            if level.size > 1:
-                part = longer(sets, part, _among(len(part), released))
-            found = self._level(level, sets, part, before, engine, lists.of_size(level.size), stream)
-            released, thresholds = found.codes, found.thresholds
+            own = engine.ngrams(corpus, None if found is None else (found.sets, found.items))
+            if level.size > 1 and (level.method == "dpne" or level.false_share is not None):
+                found = self._known_level(level, own, names[-1], engine, stream)
+            else:
+                found = self._level(level, own, engine, lists.of_size(level.size), stream)
             names.append(found.names)
             notes |= dict.fromkeys(found.notes)
-            stated.append(_stated(level, thresholds))
-        frame = pl.concat(names).sort(self._column)
+            stated.append(_stated(level, found.thresholds))
+        frame = pl.concat(names).sort(self._rule.name)
         told = {"parameters": {**self.promise.parameters, "levels": stated}}
         return Chosen(frame, told, notes=tuple(notes))
 
-    def _level(
-        self,
-        level: Level,
-        corpus: Corpus,
-        part: Ngrams,
-        before: NDArray[np.uint32],
-        engine: Engine,
-        lists: Listed,
-        stream: Stream,
-    ) -> "Found":
-        """What one level releases."""
-        made_here = ngram_sets(corpus, [part], self._column)
-        if level.size > 1 and level.method == "dpne":
-            return self._known_level(level, corpus, made_here, part, before, engine, stream)
-        if level.false_share is not None:
-            return self._listed_level(level, corpus, made_here, part, before, engine, stream)
-        focused, sets = level.focused(), engine.adopt(made_here)
+    def _level(self, level: Level, sets: Any, engine: Engine, lists: Listed, stream: Stream) -> "Found":
+        """What a level releases of the n-grams that somebody holds."""
+        focused = level.focused()
         items = focused.select(engine, lists.leave_out(engine, sets, stream), stream.step(level.size))
-        shown = lists.with_public(engine, sets, items, stream)
-        counting = self._counting_of(level)
-        made = lists.names(engine, sets, items, counting and counting.beside(focused), stream)
-        codes = _numbers(made_here)[engine.released(sets, shown)]
         thresholds = {**focused.parameters(), "delta_new": focused.delta_new}
-        return Found(codes, made.names, thresholds, made.notes)
+        counting = self._counting_of(level)
+        return _found(sets, items, lists, thresholds, counting and counting.beside(focused), engine, stream)
 
     def _known_level(
-        self,
-        level: Level,
-        corpus: Corpus,
-        sets: UserSets,
-        part: Ngrams,
-        before: NDArray[np.uint32],
-        engine: Engine,
-        stream: Stream,
+        self, level: Level, sets: Any, before: pl.DataFrame, engine: Engine, stream: Stream
     ) -> "Found":
-        """What a level over a known domain releases: held n-grams, and some that nobody holds."""
-        domain, own = Joins(before, corpus.vocabulary.digests), stream.step(level.size)
-        known = level.known(len(before), len(domain))
-        items = known.select(engine, sets, own)
-        drawn = domain.words(known.absent(len(domain), own))
-        thresholds = {"sigma": known.sigma, "threshold": known.threshold}
-        return self._found(level, corpus, sets, part, items, drawn, thresholds, engine, stream)
-
-    def _listed_level(
-        self,
-        level: Level,
-        corpus: Corpus,
-        sets: UserSets,
-        part: Ngrams,
-        before: NDArray[np.uint32],
-        engine: Engine,
-        stream: Stream,
-    ) -> "Found":
-        """What a level releases whose candidates are all valid n-grams. The cut looks at held ones and at all others."""
-        domain, own = Joins(before, corpus.vocabulary.digests), stream.step(level.size)
-        mechanism = level.listed(len(before), len(domain))
-        everything = replace(sets, listed=np.ones(sets.n_items, np.bool_))
-        items = mechanism.after_rounds(engine, everything, own)
-        unheld = draw_unheld(mechanism, len(domain), own)
-        words = domain.words(unheld.members)
-        codes = part.add(words)
-        # Members of the text have noise of their own.
-        others = ~_among(len(part), _numbers(sets))[codes]
-        columns = {name: column[others] for name, column in unheld.columns.items()}
-        tails, weights = (
-            np.concatenate([engine.collect(items, step), step(columns)])
-            for step in (mechanism.tails_within_reach, mechanism.weights_within_reach)
+        """What a level over a known domain releases: n-grams that somebody holds, and some that nobody holds."""
+        own = stream.step(level.size)
+        domain = Domain.of(
+            engine.everywhere(before.select(self._rule.name)), level.size - 1, self._rule, stream
         )
-        decide = mechanism.decision(tails, weights)
-        items = engine.update(items, decide)
-        drawn = words[others][decide(columns)["released"]]
-        shown = {name: column for name, column in items.items() if name != "listed"}
-        parameters = mechanism.parameters()
-        told = {**parameters, "candidates": {**parameters["candidates"], "reach": mechanism.reach}}
-        return self._found(level, corpus, sets, part, shown, drawn, told, engine, stream)
-
-    def _found(
-        self,
-        level: Level,
-        corpus: Corpus,
-        sets: UserSets,
-        part: Ngrams,
-        items: Columns,
-        drawn: NDArray[np.uint32],
-        thresholds: dict[str, Any],
-        engine: Engine,
-        stream: Stream,
-    ) -> "Found":
-        """The released n-grams of the text, and those that were `drawn` and are not in the text."""
-        numbers, codes = _numbers(sets), part.add(drawn)
-        absent = codes[~_among(len(part), numbers[items["held"]])[codes]]
-        spelt = spell(part.words_of(absent), corpus.vocabulary.spelling())
-        unheld = Listed(pl.DataFrame({self._column: pl.Series(spelt, dtype=pl.String)}))
-        made = unheld.names(engine, sets, items, self._counting_of(level), stream)
-        codes = np.concatenate([numbers[np.flatnonzero(items["released"])], absent])
-        return Found(codes, made.names, thresholds, made.notes)
+        decide = _decide_listed if level.false_share is not None else _decide_known
+        items, drawn, thresholds = decide(level, sets, domain, engine, own)
+        return _found(sets, items, Listed(drawn), thresholds, self._counting_of(level), engine, stream)
 
     def _counting_of(self, level: Level) -> Counting | None:
         """The counts of one level: each user counts for as many n-grams as the level allows."""
@@ -260,14 +180,81 @@ class LevelsJob(Job):
         return self._levels[0].focused()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Found:
-    """What a level released: codes for the next level, names, thresholds for the statement, notes for the curator."""
+    """What a level released: sets and items for the next one, names, thresholds for the statement, curator's notes."""
 
-    codes: Codes
+    sets: Any
+    items: Any
     names: pl.DataFrame
     thresholds: dict[str, Any]
     notes: tuple[str, ...] = ()
+
+
+Decided = tuple[Any, pl.DataFrame, dict[str, Any]]
+"""The items of a level, the released n-grams that nobody holds, and thresholds for the statement."""
+
+
+def _decide_known(level: Level, sets: Any, domain: Domain, engine: Engine, own: Stream) -> Decided:
+    """What DPNE releases; members of the domain that nobody holds come out by noise alone."""
+    known = level.known(domain.before, len(domain))
+    items = known.select(engine, sets, own)
+    drawn = domain.members(known.absent(len(domain), own))
+    held = _found_among(engine, items, drawn, domain, held=True)
+    thresholds = {"sigma": known.sigma, "threshold": known.threshold}
+    return items, drawn.filter(~pl.Series(held)), thresholds
+
+
+def _decide_listed(level: Level, sets: Any, domain: Domain, engine: Engine, own: Stream) -> Decided:
+    """What is released if all valid n-grams are candidates. The cut looks at those of the text and at all others."""
+    mechanism = level.listed(domain.before, len(domain))
+    items = engine.update(engine.items(sets), _all_listed)
+    items = mechanism.after_rounds(engine, sets, items, own)
+    unheld = draw_unheld(mechanism, len(domain), own)
+    drawn = domain.members(unheld.members)
+    others = ~_found_among(engine, items, drawn, domain)  # those of the text have noise of their own
+    columns = {name: column[others] for name, column in unheld.columns.items()}
+    tails, weights = (
+        np.concatenate([engine.collect(items, step), step(columns)])
+        for step in (mechanism.tails_within_reach, mechanism.weights_within_reach)
+    )
+    decide = mechanism.decision(tails, weights)
+    parameters = mechanism.parameters()
+    told = {**parameters, "candidates": {**parameters["candidates"], "reach": mechanism.reach}}
+    released = decide(columns)["released"]
+    return engine.update(items, decide), drawn.filter(pl.Series(others)).filter(pl.Series(released)), told
+
+
+def _found_among(
+    engine: Engine, items: Any, drawn: pl.DataFrame, domain: Domain, held: bool = False
+) -> NDArray[np.bool_]:
+    """Which of these n-grams are in the table of items, and held there if that is asked."""
+    digests = domain.digests(drawn)
+    return among(digests, engine.collect(items, partial(_those_of, digests=digests, held=held)))
+
+
+def _those_of(columns: Columns, digests: Digests, held: bool) -> Digests:
+    own: Digests = columns["digest"][columns["held"]] if held else columns["digest"]
+    return own[among(own, digests)]
+
+
+def _all_listed(columns: Columns) -> Columns:
+    return {"listed": np.ones(len(columns["digest"]), np.bool_)}
+
+
+def _found(
+    sets: Any,
+    items: Any,
+    lists: Listed,
+    thresholds: dict[str, Any],
+    counting: Counting | None,
+    engine: Engine,
+    stream: Stream,
+) -> Found:
+    """The released n-grams with those of the list, which count as released in the next level, too."""
+    shown = lists.with_public(engine, sets, items, stream)
+    made = lists.names(engine, sets, items, counting, stream, here=True)
+    return Found(sets, shown, made.names, thresholds, made.notes)
 
 
 def plan_levels(
@@ -341,18 +328,6 @@ def _false_share_of_a_level(false_share: float | None, longest: int, method: Met
         )
     share: float = FALSE_SHARE.check("false_share", false_share)
     return share / (longest - 1)
-
-
-def _numbers(sets: UserSets) -> Codes:
-    """The code of each item of sets of one size."""
-    assert isinstance(sets.names, NgramNames)
-    return sets.names.numbers
-
-
-def _among(size: int, codes: Codes) -> NDArray[np.bool_]:
-    members = np.zeros(size, np.bool_)
-    members[codes] = True
-    return members
 
 
 def _stated(level: Level, thresholds: dict[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from dpsu.algorithms.holders import HALF_WIDTH, Counting, half_width
 from dpsu.algorithms.mechanism import drawn
 from dpsu.algorithms.neighbours import by_neighbours
 from dpsu.engines.contract import SHOWN, Columns, Engine, Rule
-from dpsu.outcome.columns import HALF, HOLDERS, half_width_of, mean_of, measured_columns, sum_of
+from dpsu.outcome.columns import HALF, HOLDERS, LISTED, half_width_of, mean_of, measured_columns, sum_of
 from dpsu.randomness.noise import gaussian_cells
 from dpsu.randomness.stream import Purpose, Stream
 from dpsu.sets.user_sets import Digests, among, detached
@@ -84,7 +84,8 @@ def measured(
     )
     held = engine.frame(sets, items)
     unreached = {FOUND: pl.lit(False), REACHED: pl.lit(0, pl.Int64)}
-    names = pl.concat([held, absent.with_columns(**unreached).select(held.columns)]).sort(keys)
+    absent = beside_candidates(absent, held).with_columns(**unreached)
+    names = pl.concat([held, absent.select(held.columns)]).sort(keys)
     if counting.others:
         users = engine.users_with_other(sets, items)
         others[""] = _noisy_other(users, 1.0, counting.others[""], 0, stream)
@@ -93,6 +94,11 @@ def measured(
     made = names if counting.terms.raw else _sensible(names, counting)
     notes = (*counting.terms.notes, *_notes(names, counting))
     return Measured(detached(_completed(made, counting)), _others(others, counting), notes)
+
+
+def beside_candidates(absent: pl.DataFrame, held: pl.DataFrame) -> pl.DataFrame:
+    """Items that nobody holds, which are no candidates, with the column that says so if the others have it."""
+    return absent.with_columns(pl.lit(False).alias(LISTED)) if LISTED in held.columns else absent
 
 
 def mark_found(columns: Columns) -> Columns:

@@ -15,7 +15,7 @@ import polars as pl
 
 from dpsu.algorithms.holders import Counting
 from dpsu.algorithms.lists import canonical, digests_of, frame_of, sorted_rows, typed
-from dpsu.algorithms.measures import Measured, mark_found, measured
+from dpsu.algorithms.measures import Measured, beside_candidates, mark_found, measured
 from dpsu.engines.contract import Columns, Engine
 from dpsu.errors import InvalidArgument
 from dpsu.randomness.stream import Stream
@@ -131,10 +131,19 @@ class Listed:
         return engine.attach(items, partial(_release_too, digests=public))
 
     def names(
-        self, engine: Engine, sets: Any, items: Any, counting: Counting | None, stream: Stream
+        self,
+        engine: Engine,
+        sets: Any,
+        items: Any,
+        counting: Counting | None,
+        stream: Stream,
+        here: bool = False,
     ) -> Measured:
-        """The output: released and public items, with noisy counts of their holders if asked."""
-        if not self and not counting:
+        """The output: released and public items, with noisy counts of their holders if asked.
+
+        With `here` the names come into the memory of this process, wherever the engine keeps them.
+        """
+        if not (self or counting or here):
             return Measured(engine.names(sets, items))
         types = engine.item_types(sets)
         public = typed(self.public, types, "public_items")
@@ -144,12 +153,12 @@ class Listed:
         shown = self.with_public(engine, sets, items, stream)
         unheld = engine.missing(shown, digests)
         absent = public.filter(unheld)
-        if getattr(sets, "listed", None) is not None:
-            absent = absent.with_columns(listed=pl.lit(False))
         if counting:
             _, excluded = self._digests(engine, sets, stream)
             return measured(engine, sets, shown, absent, digests[unheld], excluded, counting, stream)
-        return Measured(detached(pl.concat([engine.frame(sets, shown), absent]).sort(types.names())))
+        held = engine.frame(sets, shown)
+        names = pl.concat([held, beside_candidates(absent, held)])
+        return Measured(detached(names.sort(types.names())))
 
 
 def _release_too(columns: Columns, digests: Digests) -> Columns:

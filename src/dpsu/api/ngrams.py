@@ -88,5 +88,5 @@ def ngrams(
     )
     assert described.text is not None
     lists = read_lists(public_items, exclude, described.text)
-    job = LevelsJob(levels, described.text.name, counting_of_all, false_share)
+    job = LevelsJob(levels, described.text, counting_of_all, false_share)
     return run(job, described, engine_for(source), Terms(ledger, lists, title, note, check_user, progress))

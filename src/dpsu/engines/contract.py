@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from dpsu.algorithms.job import Job
-    from dpsu.sets.user_sets import Digests, UserSets
+    from dpsu.sets.user_sets import Digests
     from dpsu.sources.source import Source
 
 Columns = Mapping[str, NDArray[Any]]
@@ -94,10 +94,14 @@ class Engine(Protocol):
         """The sets of all users; if the source has a text rule, it makes the items."""
 
     def read_corpus(self, source: "Source", stream: Stream) -> Any:
-        """All text of the source as words, for n-grams in levels; if several processes run the job, that of its users."""
+        """All text of the source as words, for n-grams in levels."""
 
-    def adopt(self, sets: "UserSets") -> Any:
-        """The handle of sets that the job has made of the text of this process."""
+    def ngrams(self, corpus: Any, before: tuple[Any, Any] | None = None) -> Any:
+        """The sets of the words of all users, or those of longer n-grams.
+
+        `before` are the sets of n-grams and their table of items. The longer ones have one word more, and both their parts
+        are items whose column `released` is true.
+        """
 
     def split(self, sets: Any, share: float, stream: Stream) -> tuple[Any, Any]:
         """The sets of a random part of the users, and those of all others; `share` is the chance to be in the part."""
@@ -172,11 +176,14 @@ class Engine(Protocol):
     def collect(self, items: Any, step: Callable[[Columns], NDArray[Any]]) -> NDArray[Any]:
         """The values that `step` finds in all items, in any order; private, unless the promise covers them."""
 
-    def released(self, sets: Any, items: Any) -> NDArray[np.int64]:
-        """The places of the released items in the names of the sets; only of items that users of this process hold."""
-
     def names(self, sets: Any, items: Any) -> Any:
         """The items whose column `released` is true, in their original type: a sorted Polars frame, or a Spark frame."""
 
     def frame(self, sets: Any, items: Any) -> "pl.DataFrame":
-        """The same as a Polars frame in the memory of this process, with the columns that are to be shown."""
+        """The same as a Polars frame in the memory of this process, with the columns that are to be shown.
+
+        If several processes run the job, each item is named by one of them.
+        """
+
+    def everywhere(self, names: "pl.DataFrame") -> "pl.DataFrame":
+        """Released names as every process knows them that runs the job: those of all processes, in any order."""

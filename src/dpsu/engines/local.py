@@ -22,7 +22,7 @@ from dpsu.randomness.digests import sample_rows
 from dpsu.randomness.stream import Purpose, Stream
 from dpsu.sets.split import split_users
 from dpsu.sets.user_sets import Digests, UserSets, admit, among, ranks
-from dpsu.sources.ngrams import Corpus
+from dpsu.sources.ngrams import Corpus, longer_sets
 from dpsu.sources.pairs import read_sets
 from dpsu.sources.text import read_corpus, read_text
 
@@ -43,6 +43,7 @@ FEWEST_ITEMS, MOST_ITEMS = 1 << 12, 1 << 15
 """Items per slice: smaller slices make a second thread useless, larger ones do not fit into the cache."""
 
 NO_VALUES = np.zeros(0, np.float64)
+NO_ITEMS = np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True, repr=False)
@@ -101,9 +102,12 @@ class LocalEngine:
         assert source.text is not None
         return read_corpus(source.data, source.text, **_reading(source, stream))
 
-    def adopt(self, sets: UserSets) -> UserSets:
-        """The sets themselves."""
-        return sets
+    def ngrams(self, corpus: Corpus, before: tuple[UserSets, Columns] | None = None) -> UserSets:
+        """The sets of words, or of longer n-grams."""
+        if before is None:
+            return longer_sets(corpus, None, NO_ITEMS)
+        sets, items = before
+        return longer_sets(corpus, sets.names, np.flatnonzero(items["released"]))
 
     def split(self, sets: UserSets, share: float, stream: Stream) -> tuple[UserSets, UserSets]:
         """Divide users by a keyed coin of each."""
@@ -269,19 +273,20 @@ class LocalEngine:
         each = 1 + size // (threads * MOST_ITEMS)
         return list(pairwise(np.linspace(0, size, 1 + threads * each).astype(int)))
 
-    def released(self, sets: UserSets, items: Columns) -> NDArray[np.int64]:
-        """The places of the released items."""
-        return np.flatnonzero(items["released"])
-
     def names(self, sets: UserSets, items: Columns) -> pl.DataFrame:
-        """Decode the released items, with `listed` if there is a list, and the columns that are to be shown."""
+        """Decode the released items, with the columns that are to be shown."""
         codes = np.flatnonzero(items["released"]).astype(np.uint32)
-        beside = {name.removeprefix(SHOWN): column[codes] for name, column in items.items() if is_shown(name)}
+        shown = {name: column for name, column in items.items() if name.startswith(SHOWN)}
+        beside = {name.removeprefix(SHOWN): column[codes] for name, column in shown.items()}
         return sets.names.decode(codes, beside)
 
     def frame(self, sets: UserSets, items: Columns) -> pl.DataFrame:
         """The same."""
         return self.names(sets, items)
+
+    def everywhere(self, names: pl.DataFrame) -> pl.DataFrame:
+        """The names themselves."""
+        return names
 
     def _rows_of(self, sets: Sets) -> list[Rows]:
         """The users of each thread, with about the same number of pairs for all threads."""
@@ -328,11 +333,6 @@ def _reading(source: "Source", stream: Stream) -> dict[str, Any]:
 def _parts_of(sets: Sets) -> Sequence[UserSets | Rows]:
     """The sets that were read, or their parts, for access to digests without dividing anything."""
     return sets if isinstance(sets, list) else [sets]
-
-
-def is_shown(name: str) -> bool:
-    """Whether this column of the items is handed over beside the names."""
-    return name.startswith(SHOWN) or name == "listed"
 
 
 def longest_of(indptr: NDArray[np.int64]) -> int:

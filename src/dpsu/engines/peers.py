@@ -6,6 +6,7 @@ its users, and the sums go to the shards. Weights are integers, so the order of 
 that of the local engine. A method that exchanges anything must be called by all peers, as a mechanism does.
 """
 
+import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -16,13 +17,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from dpsu.engines.contract import SHOWN, Columns, DigestTest, Rule, Step, Walk
-from dpsu.engines.local import LocalEngine, Rows, is_shown, tallied
+from dpsu.engines.local import NO_ITEMS, LocalEngine, Rows, tallied
 from dpsu.engines.rows import SATURATION, merged, shard_bounds, some_users, union
 from dpsu.errors import TooLarge
 from dpsu.randomness.stream import Purpose, Stream
 from dpsu.sets.split import PartNames
 from dpsu.sets.user_sets import Digests, Names, UserSets, admit, digest_order, places
-from dpsu.sources.ngrams import Corpus
+from dpsu.sources.ngrams import Corpus, longer_sets
 
 if TYPE_CHECKING:
     from dpsu.algorithms.job import Job
@@ -99,17 +100,19 @@ class PeerEngine:
 
     def read(self, source: "Source", stream: Stream) -> PeerSets:
         """The sets of this peer's users; `source.data` has all rows of each of them, and no other peer has any."""
-        return self.adopt(self._local.read(source, stream))
+        return _arranged(self._local.read(source, stream))
 
     def read_corpus(self, source: "Source", stream: Stream) -> Corpus:
         """The text of this peer's users as words."""
         return self._local.read_corpus(source, stream)
 
-    def adopt(self, sets: UserSets) -> PeerSets:
-        """The sets of this peer's users, with items in the order of their digests."""
-        order = digest_order(sets.item_digests)
-        arranged = replace(sets, items=places(order)[sets.items], item_digests=sets.item_digests[order])
-        return PeerSets(arranged, sets.names, order, sets.notes)
+    def ngrams(self, corpus: Corpus, before: tuple[PeerSets, Shard] | None = None) -> PeerSets:
+        """The words or longer n-grams of this peer's users."""
+        if before is None:
+            return _arranged(longer_sets(corpus, None, NO_ITEMS))
+        sets, items = before
+        released = np.flatnonzero(self._posted(items, "released")["released"])
+        return _arranged(longer_sets(corpus, sets.names, sets.order[released]))
 
     def split(self, sets: PeerSets, share: float, stream: Stream) -> tuple[PeerSets, PeerSets]:
         """Divide the users of this peer by their coins."""
@@ -286,10 +289,6 @@ class PeerEngine:
         """The values that `step` finds in the shards of all peers."""
         return self._gathered(self._local.collect(items.columns, step))
 
-    def released(self, sets: PeerSets, items: Shard) -> NDArray[np.int64]:
-        """The places of the released items that users of this peer hold."""
-        return sets.order[np.flatnonzero(self._posted(items, "released")["released"])]
-
     def names(self, sets: PeerSets, items: Shard) -> pl.DataFrame:
         """The released items that are named by this peer: each by the first peer that has it."""
         unnamed = items.columns["released"].copy()
@@ -299,7 +298,7 @@ class PeerEngine:
             named.append(at[unnamed[at]])
             unnamed[at] = False
         mine = np.concatenate([parcel["released"] for parcel in self._exchange.swap(parcels)])
-        shown = {name: column for name, column in items.columns.items() if is_shown(name)}
+        shown = {name: column for name, column in items.columns.items() if name.startswith(SHOWN)}
         beside = {}
         if shown:
             received = self._exchange.swap(
@@ -312,6 +311,14 @@ class PeerEngine:
     def frame(self, sets: PeerSets, items: Shard) -> pl.DataFrame:
         """The same."""
         return self.names(sets, items)
+
+    def everywhere(self, names: pl.DataFrame) -> pl.DataFrame:
+        """The released names of all peers."""
+        written = io.BytesIO()
+        names.write_ipc_stream(written)
+        sent = np.frombuffer(written.getvalue(), np.uint8)
+        received = self._exchange.swap([{"byte": sent}] * self._exchange.size)
+        return pl.concat([pl.read_ipc_stream(io.BytesIO(parcel["byte"].tobytes())) for parcel in received])
 
     def _own(self, digests: Digests) -> NDArray[np.bool_]:
         """Which digests belong to the shard of this peer."""
@@ -355,6 +362,13 @@ class PeerEngine:
         return [
             _block(own["digest"], own["size"], pair["code"], item["digest"]) for own, pair, item in received
         ]
+
+
+def _arranged(sets: UserSets) -> PeerSets:
+    """The sets with items in the order of their digests."""
+    order = digest_order(sets.item_digests)
+    arranged = replace(sets, items=places(order)[sets.items], item_digests=sets.item_digests[order])
+    return PeerSets(arranged, sets.names, order, sets.notes)
 
 
 def _part_of(sets: PeerSets, part: UserSets) -> PeerSets:

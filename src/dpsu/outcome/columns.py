@@ -6,6 +6,8 @@ from typing import Any
 from dpsu.errors import InvalidArgument
 
 HOLDERS, HALF = "holders", "half_width"
+LISTED = "listed"
+"""The column that says which items are candidates."""
 
 
 def sum_of(column: str) -> str:

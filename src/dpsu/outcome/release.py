@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import polars as pl
 
 from dpsu.errors import InvalidArgument
-from dpsu.outcome.columns import HOLDERS, columns_beside, sum_of
+from dpsu.outcome.columns import HOLDERS, LISTED, columns_beside, sum_of
 from dpsu.outcome.statement import Statement
 from dpsu.outcome.vocabulary import Style, write_vocabulary
 from dpsu.outcome.write import write_frame
@@ -57,7 +57,7 @@ class Release(ABC):
     @cached_property
     def items(self) -> list[Any]:
         """The items in their original type; tuples if an item has several columns."""
-        beside = self._beside + ["listed"] * self._has_list
+        beside = self._beside + [LISTED] * self._has_list
         names = self._frame.drop(beside)
         return names.to_series().to_list() if names.width == 1 else names.rows()
 

@@ -51,9 +51,10 @@ class Texts:
 class Corpus(Texts):
     """All text as numbers: row r was written by `row_users[r]` and has the words `words[starts[r]:starts[r + 1]]`.
 
-    Users are numbered in the order of their digests, as in `UserSets`.
+    Users are numbered in the order of their digests, as in `UserSets`. `column` is the name of the column of n-grams.
     """
 
+    column: str
     row_users: Codes
     starts: NDArray[np.int64]
     words: Codes
@@ -183,7 +184,7 @@ class NgramNames(Names):
         spelling: Spelling,
     ) -> None:
         self._column = column
-        self._parts = parts
+        self.parts = parts
         self.numbers = numbers
         self._spelling = spelling
 
@@ -202,7 +203,7 @@ class NgramNames(Names):
         wanted = self.numbers[codes]
         names = np.empty(wanted.size, dtype=object)
         base = 0
-        for part in self._parts:
+        for part in self.parts:
             own = np.flatnonzero((wanted >= base) & (wanted < base + len(part)))
             names[own] = spell(part.words_of(wanted[own] - base), self._spelling)
             base += len(part)
@@ -217,12 +218,24 @@ def spell(phrases: NDArray[np.uint32], spelling: Spelling) -> list[str]:
     return [text[first:last].decode() for first, last in pairwise(offsets)]
 
 
-def ngram_sets(corpus: Corpus, parts: Sequence[Ngrams], column: str) -> UserSets:
+def ngram_sets(corpus: Corpus, parts: Sequence[Ngrams]) -> UserSets:
     """The sets of all n-grams of these sizes."""
     pairs = [DistinctPairs() for _ in parts]
     for part, own in zip(parts, pairs, strict=True):
         own.add(pairs_of(corpus.row_users, corpus.starts, part.codes))
-    return sets_of(pairs, parts, corpus, np.arange(len(corpus.user_digests), dtype=np.uint32), column)
+    users = np.arange(len(corpus.user_digests), dtype=np.uint32)
+    return sets_of(pairs, parts, corpus, users, corpus.column)
+
+
+def longer_sets(corpus: Corpus, names: Names | None, released: NDArray[np.int64]) -> UserSets:
+    """The sets of words; or with the names of n-grams, those with one more word whose two parts are `released` there."""
+    if names is None:
+        return ngram_sets(corpus, [unigrams(corpus)])
+    assert isinstance(names, NgramNames)
+    (part,) = names.parts
+    kept = np.zeros(len(part), np.bool_)
+    kept[names.numbers[released]] = True
+    return ngram_sets(corpus, [longer(corpus, part, kept)])
 
 
 def sets_of(

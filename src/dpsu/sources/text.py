@@ -72,6 +72,7 @@ def read_corpus(
         digests.take(order, axis=0),
         stream.digest_key,
         texts.notes(),
+        column=rule.name,
         row_users=places(order)[np.concatenate(users)],
         starts=np.cumsum(np.concatenate([np.zeros(1, np.int64), *lengths])),
         words=np.concatenate(words),

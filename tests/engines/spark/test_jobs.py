@@ -89,6 +89,7 @@ FEATURES: dict[str, tuple[Callable[[], pl.DataFrame], Callable[..., dpsu.Release
         lambda source, **how: released(source, candidates=LISTED, false_share=0.4, **how),
     ),
     "levels": (texts, levels),
+    "listed levels": (texts, listed_levels),
     "tune": (baskets, tuned),
 }
 
@@ -98,19 +99,18 @@ def test_every_feature_gives_what_this_machine_does(feature: str) -> None:
     require_same(*FEATURES[feature])
 
 
-@pytest.mark.parametrize(("feature", "limit"), [("levels", 1_000), ("tune", 20_000)])
+@pytest.mark.parametrize(
+    ("feature", "limit"), [("levels", 1_000), ("listed levels", 1_000), ("tune", 20_000)]
+)
 def test_larger_data_has_levels_and_tuning(
     feature: str, limit: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """In a barrier stage; levels over a known domain are for one task."""
+    """In a barrier stage."""
     session().conf.set(LIMIT, str(limit))
     try:
         with caplog.at_level(logging.INFO, "dpsu.spark"):
             require_same(*FEATURES[feature])
         assert "barrier" in caplog.text
-        session().conf.set(LIMIT, "1000")
-        with pytest.raises(InvalidArgument, match=LIMIT):
-            listed_levels(on_spark(texts()))
     finally:
         session().conf.unset(LIMIT)
 

@@ -173,7 +173,9 @@ def _in_task(
             greetings = pool.submit(context.allGather, exchange.greeting)  # takes a second: read meanwhile
             rows = as_stream(batches)
             try:
-                done, names = work(none if rows is None else rows, engine, lambda: exchange.meet(greetings.result()))
+                done, names = work(
+                    none if rows is None else rows, engine, lambda: exchange.meet(greetings.result())
+                )
                 return replace(done, rows=rows is not None), names.to_arrow().cast(types)
             except PeerLost:
                 time.sleep(GRACE)

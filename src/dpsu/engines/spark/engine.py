@@ -198,7 +198,7 @@ class SparkEngine:
         """Not supported on Spark."""
         raise InvalidArgument(f"n-grams in levels {NOT_EXCHANGED}")
 
-    def adopt(self, sets: Any) -> NoReturn:
+    def ngrams(self, corpus: Any, before: Any = None) -> NoReturn:
         """Not supported on Spark."""
         raise InvalidArgument(f"n-grams in levels {NOT_EXCHANGED}")
 
@@ -334,10 +334,6 @@ class SparkEngine:
             self._settled(updated)
         return updated
 
-    def released(self, sets: Sets, items: Items) -> NoReturn:
-        """Not supported on Spark."""
-        raise InvalidArgument(f"n-grams in levels {NOT_EXCHANGED}")
-
     def names(self, sets: Sets, items: Items) -> "DataFrame | Brought":
         """The released items as a Spark frame without a reference to the source data.
 
@@ -359,6 +355,10 @@ class SparkEngine:
             letters = read_letters(told.toArrow().to_batches())
             found: pl.DataFrame = pl.concat([letter.content for letter in letters])
         return found
+
+    def everywhere(self, names: pl.DataFrame) -> pl.DataFrame:
+        """The names themselves: the driver runs the job."""
+        return names
 
     def _decoded(self, sets: Sets, items: Items, decode: Callable[..., Any], schema: Any) -> "DataFrame":
         mail = self._map(self._settled(items), workers.post_released)

@@ -44,7 +44,6 @@ LIMIT = "spark.dpsu.taskRows"
 TASK_ROWS = 50_000_000
 """Default for LIMIT: the largest number of rows that one task holds."""
 
-IN_ONE_TASK = "levels with method='dpne' or with false_share="
 IN_TASKS = "candidates, n-grams in levels and tuning"
 
 ON_DRIVER = (
@@ -103,11 +102,6 @@ class SparkJob(Job):
             return "task", Room(0)
         if self._mode == "exchange" and not exchanged:
             raise InvalidArgument("spark_mode='exchange' has no candidates; pass spark_mode='task'.")
-        if not self._job.divided:
-            raise InvalidArgument(
-                f"{IN_ONE_TASK} run in one Spark task, and there are more rows than {LIMIT} allows ({limit}): raise the "
-                "limit if an executor has the memory."
-            )
         if self._mode != "exchange":
             room = room_for_peers(engine.session)
             if self._mode == "barrier" and not room.peers:
