@@ -20,7 +20,7 @@ from dpsu.kernels.measures import count_users_with, sum_values
 from dpsu.kernels.rows import keep_open
 from dpsu.randomness.digests import sample_rows
 from dpsu.randomness.stream import Purpose, Stream
-from dpsu.sets.split import split_users
+from dpsu.sets.split import coins_of, split_users
 from dpsu.sets.user_sets import Digests, UserSets, admit, among, ranks
 from dpsu.sources.ngrams import Corpus, longer_sets
 from dpsu.sources.pairs import read_sets
@@ -111,8 +111,7 @@ class LocalEngine:
 
     def split(self, sets: UserSets, share: float, stream: Stream) -> tuple[UserSets, UserSets]:
         """Divide users by a keyed coin of each."""
-        coins = stream.words(Purpose.TUNE, 0, sets.user_digests)
-        return split_users(sets, coins < np.uint64(int(share * 2**64)))
+        return split_users(sets, coins_of(sets.user_digests, share, stream))
 
     def item_types(self, sets: UserSets) -> pl.Schema:
         """The columns of an item, and their types."""
@@ -298,21 +297,9 @@ class LocalEngine:
         assert threads == 1 or (first_words[:-1] <= first_words[1:]).all()
         bounds = np.searchsorted(sets.indptr, np.linspace(0, pairs, threads + 1).astype(np.int64))
         bounds[-1] = len(sets.user_digests)
-        held, longest = np.ones(len(sets.item_digests), np.bool_), longest_of(sets.indptr)
-        if sets.absent:
-            held[:] = False
-            held[sets.items] = True
+        whole = rows_of(sets)
         return [
-            Rows(
-                sets.indptr[first : last + 1],
-                sets.items,
-                sets.user_digests[first:last],
-                sets.item_digests,
-                held,
-                longest,
-                listed=sets.listed,
-                weights=sets.weights,
-            )
+            replace(whole, indptr=sets.indptr[first : last + 1], user_digests=sets.user_digests[first:last])
             for first, last in pairwise(bounds)
         ]
 
@@ -335,9 +322,23 @@ def _parts_of(sets: Sets) -> Sequence[UserSets | Rows]:
     return sets if isinstance(sets, list) else [sets]
 
 
-def longest_of(indptr: NDArray[np.int64]) -> int:
-    """The size of the largest set."""
-    return int(np.diff(indptr).max(initial=0))
+def rows_of(sets: UserSets) -> Rows:
+    """The rows of all users of these sets."""
+    held = np.ones(len(sets.item_digests), np.bool_)
+    if sets.absent:
+        held[:] = False
+        held[sets.items] = True
+    longest = int(np.diff(sets.indptr).max(initial=0))
+    return Rows(
+        sets.indptr,
+        sets.items,
+        sets.user_digests,
+        sets.item_digests,
+        held,
+        longest,
+        listed=sets.listed,
+        weights=sets.weights,
+    )
 
 
 def tallied(rows: UserSets | Rows, bins: Sequence[int]) -> NDArray[np.int64]:

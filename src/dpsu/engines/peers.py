@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 from dpsu.engines.contract import SHOWN, Columns, DigestTest, Rule, Step, Walk
 from dpsu.engines.local import NO_ITEMS, LocalEngine, Rows, tallied
-from dpsu.engines.rows import SATURATION, merged, shard_bounds, some_users, union
+from dpsu.engines.part_sets import PartSets, admitted, arranged, own_slice, part_of
+from dpsu.engines.rows import SATURATION, merged, merged_columns, shard_bounds, some_users, union
 from dpsu.errors import TooLarge
 from dpsu.randomness.stream import Purpose, Stream
-from dpsu.sets.split import PartNames
-from dpsu.sets.user_sets import Digests, Names, UserSets, admit, digest_order, places
+from dpsu.sets.user_sets import Digests
 from dpsu.sources.ngrams import Corpus, longer_sets
 
 if TYPE_CHECKING:
@@ -41,24 +41,6 @@ class Exchange(Protocol):
 
         The arrays of a parcel have one length. Those of one swap have the same names and types for all peers.
         """
-
-
-@dataclass(frozen=True, repr=False)
-class PeerSets:
-    """The sets of this peer's users. Items are numbered in the order of their digests; `order` leads to their names.
-
-    `notes` are those on the rows of this peer.
-    """
-
-    sets: UserSets
-    names: Names
-    order: NDArray[np.int64]
-    notes: tuple[str, ...] = ()
-
-    @property
-    def listed(self) -> NDArray[np.bool_] | None:
-        """Which items are candidates, if there is a list."""
-        return self.sets.listed
 
 
 @dataclass(frozen=True, repr=False)
@@ -98,62 +80,47 @@ class PeerEngine:
         """The job itself."""
         return job
 
-    def read(self, source: "Source", stream: Stream) -> PeerSets:
+    def read(self, source: "Source", stream: Stream) -> PartSets:
         """The sets of this peer's users; `source.data` has all rows of each of them, and no other peer has any."""
-        return _arranged(self._local.read(source, stream))
+        return arranged(self._local.read(source, stream))
 
     def read_corpus(self, source: "Source", stream: Stream) -> Corpus:
         """The text of this peer's users as words."""
         return self._local.read_corpus(source, stream)
 
-    def ngrams(self, corpus: Corpus, before: tuple[PeerSets, Shard] | None = None) -> PeerSets:
+    def ngrams(self, corpus: Corpus, before: tuple[PartSets, Shard] | None = None) -> PartSets:
         """The words or longer n-grams of this peer's users."""
         if before is None:
-            return _arranged(longer_sets(corpus, None, NO_ITEMS))
+            return arranged(longer_sets(corpus, None, NO_ITEMS))
         sets, items = before
         released = np.flatnonzero(self._posted(items, "released")["released"])
-        return _arranged(longer_sets(corpus, sets.names, sets.order[released]))
+        return arranged(longer_sets(corpus, sets.names, sets.order[released]))
 
-    def split(self, sets: PeerSets, share: float, stream: Stream) -> tuple[PeerSets, PeerSets]:
+    def split(self, sets: PartSets, share: float, stream: Stream) -> tuple[PartSets, PartSets]:
         """Divide the users of this peer by their coins."""
         part, others = self._local.split(sets.sets, share, stream)
-        return _part_of(sets, part), _part_of(sets, others)
+        return part_of(sets, part), part_of(sets, others)
 
-    def item_types(self, sets: PeerSets) -> pl.Schema:
+    def item_types(self, sets: PartSets) -> pl.Schema:
         """The columns of an item, and their types."""
         return sets.names.decode(np.zeros(0, np.uint32)).schema
 
-    def leave_out(self, sets: PeerSets, digests: Digests) -> list[Rows]:
+    def leave_out(self, sets: PartSets, digests: Digests) -> list[Rows]:
         """The sets of this peer's users without the items with these digests."""
         return self._local.leave_out(sets.sets, digests)
 
     def admit(
         self,
-        sets: PeerSets,
+        sets: PartSets,
         items: pl.DataFrame,
         digests: Digests,
         may_pass: DigestTest,
         weights: NDArray[np.float64] | None = None,
-    ) -> PeerSets:
-        """The sets of this peer, with those listed items of its shard that none of its users holds but that could come out.
-
-        It announces these items, held by others or not, so every listed item that could come out is announced by a peer.
-        """
+    ) -> PartSets:
+        """The sets of this peer, with the listed items of its shard that could come out."""
         fresh = self._own(digests)
         fresh[fresh] = self._local.tested(may_pass, digests[fresh])
-        found = admit(sets.sets, items, digests, fresh, weights)
-        assert found.listed is not None
-        order = digest_order(found.item_digests)
-        arranged = replace(
-            found,
-            items=places(order)[found.items],
-            item_digests=found.item_digests[order],
-            listed=found.listed[order],
-            list_digests=None,
-            weights=None if found.weights is None else found.weights[order],
-        )
-        numbers = np.append(sets.order, np.arange(len(sets.order), len(order)))
-        return replace(sets, sets=arranged, names=found.names, order=numbers[order])
+        return admitted(sets, items, digests, fresh, weights)
 
     def missing(self, items: Shard, digests: Digests) -> NDArray[np.bool_]:
         """The digests that belong to this peer's shard and are not in it."""
@@ -163,54 +130,48 @@ class PeerEngine:
         """Apply `step` to the shard in one call."""
         return replace(items, columns=self._local.attach(items.columns, step))
 
-    def users(self, sets: PeerSets) -> int:
+    def users(self, sets: PartSets) -> int:
         """The number of users of all peers."""
         return int(self._gathered(np.array([sets.sets.n_users])).sum())
 
-    def require_users(self, sets: PeerSets | list[Rows], most: int) -> None:
+    def require_users(self, sets: PartSets | list[Rows], most: int) -> None:
         """Raise an error at every peer if they have more users together than the calibration covers."""
-        own = [sets.sets] if isinstance(sets, PeerSets) else sets
+        own = [sets.sets] if isinstance(sets, PartSets) else sets
         if self._gathered(np.array([len(part.user_digests) for part in own])).sum() > most:
             raise TooLarge(
                 f"there are more than {most} users, which the rounding bound of this algorithm does not cover; "
                 "use another algorithm."
             )
 
-    def items(self, sets: PeerSets | list[Rows]) -> Shard:
+    def items(self, sets: PartSets | list[Rows]) -> Shard:
         """The shard of this peer, made of the items that all peers announce."""
-        first = sets.sets if isinstance(sets, PeerSets) else sets[0]
+        first = sets.sets if isinstance(sets, PartSets) else sets[0]
         if isinstance(first, Rows) and isinstance(first.table, Shard):
             return first.table
-        announced = self._local.items(sets.sets if isinstance(sets, PeerSets) else sets)
+        announced = self._local.items(sets.sets if isinstance(sets, PartSets) else sets)
         news = self._exchange.swap(self._for_shards(first.item_digests, announced))
-        own, links = union([parcel["digest"] for parcel in news])
-        columns: dict[str, NDArray[Any]] = {"digest": own}
-        for name in announced.keys() - {"digest"}:
-            columns[name] = np.empty(len(own), announced[name].dtype)
-            for at, parcel in zip(links, news, strict=True):
-                columns[name][at] = parcel[name]
-        return Shard(columns, links)
+        return Shard(*merged_columns(news))
 
-    def restrict(self, sets: PeerSets | list[Rows], items: Shard) -> list[Rows]:
+    def restrict(self, sets: PartSets | list[Rows], items: Shard) -> list[Rows]:
         """The sets restricted to open items, with their table of items."""
         opened = self._posted(items, "open")
-        rows = self._local.restrict(sets.sets if isinstance(sets, PeerSets) else sets, opened)
+        rows = self._local.restrict(sets.sets if isinstance(sets, PartSets) else sets, opened)
         return [replace(own, table=items) for own in rows]
 
     def tally(
         self,
-        sets: PeerSets | list[Rows],
+        sets: PartSets | list[Rows],
         bins: Sequence[int],
         noise: Callable[[NDArray[np.int64]], NDArray[np.int64]],
     ) -> NDArray[np.int64]:
         """The noisy number of all users by the size of their sets: every peer draws the same noise."""
-        own = [sets.sets] if isinstance(sets, PeerSets) else sets
+        own = [sets.sets] if isinstance(sets, PartSets) else sets
         users = np.sum([tallied(rows, bins) for rows in own], axis=0)
         return noise(self._gathered(users).reshape(-1, len(bins)).sum(axis=0))
 
     def bound(
         self,
-        sets: PeerSets | list[Rows],
+        sets: PartSets | list[Rows],
         max_items: int,
         stream: Stream,
         *,
@@ -218,7 +179,7 @@ class PeerEngine:
         keep: Shard | None = None,
     ) -> list[Rows]:
         """Sample the sets of this peer's users, as the local engine does."""
-        rows = sets.sets if isinstance(sets, PeerSets) else sets
+        rows = sets.sets if isinstance(sets, PartSets) else sets
         opened = None if keep is None else self._posted(keep, "open")
         return self._local.bound(rows, max_items, stream, round=round, keep=opened)
 
@@ -264,7 +225,7 @@ class PeerEngine:
         return replace(items, columns={**items.columns, "total": total, "held": held})
 
     def sum_values(
-        self, sets: PeerSets, items: Shard, name: str, limits: tuple[int, int], cut: int
+        self, sets: PartSets, items: Shard, name: str, limits: tuple[int, int], cut: int
     ) -> tuple[Shard, int]:
         """The shard with the sums of its items over all peers, and the sum of the others."""
         seen = self._marked(sets, items, "released", "other")
@@ -276,7 +237,7 @@ class PeerEngine:
         summed = replace(items, columns={**items.columns, "total": total})
         return summed, int(self._gathered(np.array([rest])).sum())
 
-    def users_with_other(self, sets: PeerSets, items: Shard) -> int:
+    def users_with_other(self, sets: PartSets, items: Shard) -> int:
         """The number of users of all peers with another item."""
         own = self._local.users_with_other(sets.sets, self._marked(sets, items, "other"))
         return int(self._gathered(np.array([own])).sum())
@@ -289,7 +250,7 @@ class PeerEngine:
         """The values that `step` finds in the shards of all peers."""
         return self._gathered(self._local.collect(items.columns, step))
 
-    def names(self, sets: PeerSets, items: Shard) -> pl.DataFrame:
+    def names(self, sets: PartSets, items: Shard) -> pl.DataFrame:
         """The released items that are named by this peer: each by the first peer that has it."""
         unnamed = items.columns["released"].copy()
         parcels, named = [], []
@@ -308,7 +269,7 @@ class PeerEngine:
                 beside[name.removeprefix(SHOWN)] = np.concatenate([parcel[name] for parcel in received])
         return sets.names.decode(sets.order[mine].astype(np.uint32), beside)
 
-    def frame(self, sets: PeerSets, items: Shard) -> pl.DataFrame:
+    def frame(self, sets: PartSets, items: Shard) -> pl.DataFrame:
         """The same."""
         return self.names(sets, items)
 
@@ -322,9 +283,7 @@ class PeerEngine:
 
     def _own(self, digests: Digests) -> NDArray[np.bool_]:
         """Which digests belong to the shard of this peer."""
-        order = digest_order(digests)
-        first, last = shard_bounds(digests[order], self._exchange.size)[self._exchange.rank :][:2]
-        return np.isin(np.arange(len(digests)), order[first:last])
+        return own_slice(digests, self._exchange.rank, self._exchange.size)
 
     def _for_shards(self, digests: Digests, columns: Columns) -> list[Columns]:
         """Columns of items in the order of their digests, divided among the shards."""
@@ -333,7 +292,7 @@ class PeerEngine:
             {name: column[first:last] for name, column in columns.items()} for first, last in pairwise(bounds)
         ]
 
-    def _marked(self, sets: PeerSets, items: Shard, *names: str) -> Columns:
+    def _marked(self, sets: PartSets, items: Shard, *names: str) -> Columns:
         """The items of this peer with these columns."""
         columns = {"digest": sets.sets.item_digests}
         for name in names:
@@ -362,19 +321,6 @@ class PeerEngine:
         return [
             _block(own["digest"], own["size"], pair["code"], item["digest"]) for own, pair, item in received
         ]
-
-
-def _arranged(sets: UserSets) -> PeerSets:
-    """The sets with items in the order of their digests."""
-    order = digest_order(sets.item_digests)
-    arranged = replace(sets, items=places(order)[sets.items], item_digests=sets.item_digests[order])
-    return PeerSets(arranged, sets.names, order, sets.notes)
-
-
-def _part_of(sets: PeerSets, part: UserSets) -> PeerSets:
-    """The part with the names of the whole."""
-    assert isinstance(part.names, PartNames)
-    return PeerSets(part, sets.names, sets.order[part.names.codes])
 
 
 def _block(users: Digests, sizes: NDArray[np.int64], codes: NDArray[np.uint32], items: Digests) -> Rows:

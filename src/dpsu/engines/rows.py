@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsu.engines.contract import Columns
 from dpsu.engines.local import Rows
 from dpsu.sets.user_sets import Digests, digest_order, places
 
@@ -44,6 +46,19 @@ def union(parts: list[Digests]) -> tuple[Digests, list[NDArray[np.uint32]]]:
     fresh[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
     numbers = (np.cumsum(fresh) - 1).astype(np.uint32)[places(order)]
     return ordered[fresh], np.split(numbers, np.cumsum([len(part) for part in parts])[:-1])
+
+
+def merged_columns(
+    announced: list[Columns],
+) -> tuple[dict[str, NDArray[Any]], list[NDArray[np.uint32]]]:
+    """The items that several places announce, each once with its columns, and the positions of each place's items."""
+    digests, numbers = union([each["digest"] for each in announced])
+    columns: dict[str, NDArray[Any]] = {"digest": digests}
+    for name in announced[0].keys() - {"digest"}:
+        columns[name] = np.empty(len(digests), announced[0][name].dtype)
+        for at, each in zip(numbers, announced, strict=True):
+            columns[name][at] = each[name]
+    return columns, numbers
 
 
 def shard_bounds(digests: Digests, shards: int) -> NDArray[np.int64]:

@@ -7,7 +7,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dpsu.sets.user_sets import Names, UserSets
+from dpsu.randomness.stream import Purpose, Stream
+from dpsu.sets.user_sets import Digests, Names, UserSets
 
 
 class PartNames(Names):
@@ -30,6 +31,11 @@ class PartNames(Names):
     ) -> pl.DataFrame:
         """The items with these codes, as in the whole database."""
         return self._names.decode(self.codes[codes], beside)
+
+
+def coins_of(users: Digests, share: float, stream: Stream) -> NDArray[np.bool_]:
+    """A keyed coin of each user, which is true with the chance `share`."""
+    return stream.words(Purpose.TUNE, 0, users) < np.uint64(int(share * 2**64))
 
 
 def split_users(sets: UserSets, chosen: NDArray[np.bool_]) -> tuple[UserSets, UserSets]:

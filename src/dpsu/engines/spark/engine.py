@@ -10,10 +10,11 @@ the end.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from dpsu.engines.contract import Columns, DigestTest, Rule, Step, Walk
@@ -43,13 +44,14 @@ from dpsu.engines.spark.session import (
 )
 from dpsu.engines.spark.tables import as_spark_frame, is_spark_frame, load
 from dpsu.errors import InvalidArgument, TooLarge
+from dpsu.outcome.columns import LISTED
 from dpsu.outcome.release import Brought
 from dpsu.randomness.stream import Stream
 from dpsu.sets.user_sets import Digests, among, detached
 from dpsu.sources.columns import key_columns, require_apart, require_columns
 from dpsu.sources.layout import PLAIN
 from dpsu.sources.pairs import read_sets
-from dpsu.sources.text import read_text
+from dpsu.sources.text import read_corpus, read_text
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -61,7 +63,6 @@ BLOCKS = "place long, first long, rows binary"
 FOUND = "found long"
 
 LABEL = "the Spark frame"
-NOT_EXCHANGED = "are not for spark_mode='exchange'."
 ROWS_PER_PART, TEXTS_PER_PART = 1 << 20, 1 << 16
 MOST_SHARDS = 512
 
@@ -69,13 +70,37 @@ ROUNDS_PER_TABLE = 5
 """Rounds that are one query: more save jobs, fewer keep the plan and the files of its exchanges small."""
 
 
+class Item(NamedTuple):
+    """The columns of an item, as Spark and Arrow describe them."""
+
+    spark: Any
+    arrow: "pa.Schema"
+
+    def with_listed(self) -> "Item":
+        """The same with the column that says which items are candidates."""
+        return Item(self.spark.add(LISTED, "boolean"), self.arrow.append(pa.field(LISTED, pa.bool_())))
+
+
 @dataclass(frozen=True, repr=False)
 class Sets:
-    """The parts of the users with all their rows, the types of an item's columns, and the table of items if there is one."""
+    """The parts of the users with all their rows, and the table with the names of their items, whose columns are `item`.
+
+    `table` is the table of items if it has more columns than their digests. `listed` says that there are candidates.
+    """
 
     parts: "DataFrame"
-    item: Any
+    names: "DataFrame"
+    item: "Item"
     table: "Items | None" = None
+    listed: bool = False
+
+
+@dataclass(frozen=True, repr=False)
+class Texts:
+    """The texts of the users by part."""
+
+    parts: "DataFrame"
+    item: "Item"
 
 
 @dataclass(frozen=True, repr=False)
@@ -126,6 +151,7 @@ class SparkEngine:
         self.on_round: Callable[[int], None] = lambda number: None
         self._round = 0
         self._spread_over = 1
+        self._parts: Places = []
         self._shards: Places = []
 
     def __enter__(self) -> "SparkEngine":
@@ -173,53 +199,80 @@ class SparkEngine:
 
     def read(self, source: "Source", stream: Stream) -> Sets:
         """The sets of all users in a Spark frame, divided into parts by a keyed hash of the user."""
-        rows, words = self.rows_of(source), source.text
+        users, words = key_columns(source.user, "user"), source.text
+        if words:
+            read: Callable[..., Any] = partial(read_text, rule=words, user=users, stream=stream)
+            item = _string(words.name)
+        else:
+            items = key_columns(source.item, "item")
+            read = partial(read_sets, user=users, item=items, sums=source.sums, stream=stream)
+            columns = self.rows_of(source).select(*map(named, items))
+            item = Item(columns.schema, columns.limit(0).toArrow().schema)
+        parts = self._divided(source, stream, on_table(workers.build_part, read_frame=read))
+        return Sets(parts, parts, item)
+
+    def read_corpus(self, source: "Source", stream: Stream) -> Texts:
+        """The texts of all users, divided into parts in the same way."""
+        assert source.text is not None
         users = key_columns(source.user, "user")
-        items = [words.column] if words and words.column else key_columns(source.item, "item")
-        per_part = TEXTS_PER_PART if words else ROWS_PER_PART
+        read = partial(read_corpus, rule=source.text, user=users, stream=stream)
+        parts = self._divided(source, stream, on_table(workers.build_texts, read_frame=read))
+        return Texts(parts, _string(source.text.name))
+
+    def _divided(self, source: "Source", stream: Stream, build: Callable[[Any], Any]) -> "DataFrame":
+        """What `build` makes of the rows of every part."""
+        rows, users = self.rows_of(source), key_columns(source.user, "user")
+        per_part = TEXTS_PER_PART if source.text else ROWS_PER_PART
         with translated():
             size = rows.count() if self.counted is None else self.counted
         n_parts = self.parts * (1 + size // (self.parts * per_part))
         self._spread_over = min(n_parts, MOST_SHARDS, self._partitions)
-        self._shards = self._places(min(n_parts, MOST_SHARDS), -1)
-        divide = partial(workers.divide, user=users, parts=self._places(n_parts), stream=stream, label=LABEL)
-        divided = rows.mapInArrow(divide, BLOCKS)
-        if words:
-            read: Callable[..., Any] = partial(read_text, rule=words, user=users, stream=stream)
-            names, schema = [words.name], f"{named(words.name)} string"
+        self._parts, self._shards = self._places(n_parts), self._places(min(n_parts, MOST_SHARDS), -1)
+        divide = partial(workers.divide, user=users, parts=self._parts, stream=stream, label=LABEL)
+        blocks = rows.mapInArrow(divide, BLOCKS)
+        return self._kept(self._grouped(blocks).applyInArrow(build, SCHEMA))
+
+    def ngrams(self, corpus: Texts, before: tuple[Sets, Items] | None = None) -> Sets:
+        """The words or longer n-grams of every part."""
+        if before is None:
+            parts = self._kept(self._map(corpus.parts, workers.begin_ngrams))
         else:
-            read = partial(read_sets, user=users, item=items, sums=source.sums, stream=stream)
-            names, schema = items, rows.select(*map(named, items)).schema
-        build = on_table(workers.build_part, read_frame=read, item=names)
-        parts = self._grouped(divided).applyInArrow(build, SCHEMA)
-        return Sets(self._keeper.keep(self._spread(parts, "place")), schema)
+            sets, items = before
+            own = corpus.parts.unionByName(_names(sets.names))
+            parts = self._kept(self._informed(own, items, ["released"], workers.longer_ngrams, SCHEMA))
+        return Sets(parts, parts, corpus.item)
 
-    def read_corpus(self, source: "Source", stream: Stream) -> Any:
-        """Not supported on Spark."""
-        raise InvalidArgument(f"n-grams in levels {NOT_EXCHANGED}")
-
-    def ngrams(self, corpus: Any, before: Any = None) -> NoReturn:
-        """Not supported on Spark."""
-        raise InvalidArgument(f"n-grams in levels {NOT_EXCHANGED}")
-
-    def split(self, sets: Sets, share: float, stream: Stream) -> NoReturn:
-        """Not supported on Spark."""
-        raise InvalidArgument(f"tuning {NOT_EXCHANGED}")
+    def split(self, sets: Sets, share: float, stream: Stream) -> tuple[Sets, Sets]:
+        """Divide the users of every part by their coins."""
+        how: dict[str, Any] = {"share": share, "stream": stream}
+        halves = [
+            self._kept(self._map(_states(sets.parts), workers.split, **how, chosen=chosen))
+            for chosen in (True, False)
+        ]
+        return replace(sets, parts=halves[0]), replace(sets, parts=halves[1])
 
     def item_types(self, sets: Sets) -> pl.Schema:
         """The columns that name an item, and their types."""
-        return self.empty(self._session.createDataFrame([], sets.item)).schema
+        return workers.as_frame(sets.item.arrow.empty_table()).schema
 
     def leave_out(self, sets: Sets, digests: Digests) -> Sets:
         """The parts without the items with these digests; their names stay in the sets that were read."""
         left = self._map(_states(sets.parts), workers.leave_out, digests=digests)
-        return Sets(self._keeper.keep(self._spread(left, "place")), sets.item)
+        return replace(sets, parts=self._kept(left))
 
     def admit(
-        self, sets: Sets, items: pl.DataFrame, digests: Digests, may_pass: DigestTest, weights: Any = None
-    ) -> NoReturn:
-        """Not supported on Spark."""
-        raise InvalidArgument(f"candidates {NOT_EXCHANGED}")
+        self,
+        sets: Sets,
+        items: pl.DataFrame,
+        digests: Digests,
+        may_pass: DigestTest,
+        weights: NDArray[np.float64] | None = None,
+    ) -> Sets:
+        """The parts with the list, and with the names of its items."""
+        how: dict[str, Any] = {"items": items, "digests": digests, "may_pass": may_pass, "weights": weights}
+        add = on_group(workers.admit_part, **how, parts=self._parts)
+        parts = self._kept(self._grouped(sets.parts).applyInArrow(add, SCHEMA))
+        return replace(sets, parts=parts, names=parts, listed=True)
 
     def collect(self, items: Items, step: Callable[[Any], NDArray[Any]]) -> NDArray[Any]:
         """The values that `step` finds in all shards."""
@@ -275,7 +328,7 @@ class SparkEngine:
     def restrict(self, sets: Sets, items: Items) -> Sets:
         """The parts restricted to open items, with their table of items."""
         left = self._informed(_states(sets.parts), items, ["open"], workers.restrict, SCHEMA)
-        return Sets(self._keeper.keep(self._spread(left, "place")), sets.item, items)
+        return replace(sets, parts=self._kept(left), table=items)
 
     def tally(self, sets: Sets, bins: Sequence[int], noise: Callable[[Any], Any]) -> NDArray[np.int64]:
         """The noisy number of users by the size of their sets; exact numbers stay on the workers."""
@@ -300,7 +353,7 @@ class SparkEngine:
             parts = _states(sets.parts) if isinstance(sets, Sets) else sets.parts
             return SparkRows(parts, workers.Cut(max_items, stream, round))
         cut = self._map(_states(sets.parts), workers.cut, max_items=max_items, stream=stream, round=round)
-        return SparkRows(self._keeper.keep(self._spread(cut, "place")))
+        return SparkRows(self._kept(cut))
 
     def weigh(self, rows: SparkRows, items: Items, rule: Rule) -> Items:
         """Sum what users give: first within every part, then over the parts."""
@@ -339,7 +392,8 @@ class SparkEngine:
 
         With scratch tables, which are dropped at the end, they go to the driver.
         """
-        told = self._decoded(sets, items, workers.decode, sets.item)
+        item = sets.item.with_listed() if sets.listed else sets.item
+        told = self._decoded(sets, items, partial(workers.decode, types=item.arrow), item.spark)
         if isinstance(self._keeper, Scratch):
             with translated():
                 frame = workers.as_frame(told.toArrow())
@@ -362,7 +416,7 @@ class SparkEngine:
 
     def _decoded(self, sets: Sets, items: Items, decode: Callable[..., Any], schema: Any) -> "DataFrame":
         mail = self._map(self._settled(items), workers.post_released)
-        parts = sets.parts.where(f"sender = {NAMES}").groupBy("place")
+        parts = _names(sets.names).groupBy("place")
         decoded: DataFrame = parts.cogroup(self._grouped(mail)).applyInArrow(on_groups(decode), schema)
         return decoded
 
@@ -405,6 +459,10 @@ class SparkEngine:
         """As many Spark partitions as places, within the limit of the session, so that joined tables need not move again."""
         return table.repartition(self._spread_over, *by)
 
+    def _kept(self, parts: "DataFrame") -> "DataFrame":
+        """The parts, computed now."""
+        return self._keeper.keep(self._spread(parts, "place"))
+
     def _places(self, number: int, sign: int = 1) -> Places:
         return even_places(number, self._spread_over, sign)
 
@@ -419,6 +477,18 @@ def _those_of(columns: Columns, digests: Digests) -> Digests:
     """The digests of a shard that are among these."""
     own: Digests = columns["digest"]
     return own[among(own, digests)]
+
+
+def _string(column: str) -> Item:
+    """An item that is a string."""
+    from pyspark.sql.types import StructType
+
+    return Item(StructType().add(column, "string"), pa.schema([(column, pa.string())]))
+
+
+def _names(table: "DataFrame") -> "DataFrame":
+    """The names of the items of all parts."""
+    return table.where(f"sender = {NAMES}")
 
 
 def _states(table: "DataFrame") -> "DataFrame":

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
-from dpsu.algorithms.job import Chosen, Job, SingleJob, Tell
+from dpsu.algorithms.job import Chosen, Job, Tell
 from dpsu.algorithms.public_items import Listed
 from dpsu.engines.local import LocalEngine
 from dpsu.engines.spark.barrier import Room, room_for_peers, run_in_barrier
@@ -44,7 +44,6 @@ LIMIT = "spark.dpsu.taskRows"
 TASK_ROWS = 50_000_000
 """Default for LIMIT: the largest number of rows that one task holds."""
 
-IN_TASKS = "candidates, n-grams in levels and tuning"
 
 ON_DRIVER = (
     "The ledger is a file on the driver, which goes away with the application: keep it on storage that stays."
@@ -97,11 +96,8 @@ class SparkJob(Job):
     def _choose(self, engine: "SparkEngine", rows: int) -> tuple[Mode, Room]:
         """One task if the rows are few, else peers if there is room for them. Nothing of the choice is in the output."""
         limit = whole_number(engine.session, LIMIT, TASK_ROWS)
-        exchanged = isinstance(self._job, SingleJob) and "candidates" not in self.promise.parameters
         if self._mode == "task" or (self._mode is None and rows <= limit):
             return "task", Room(0)
-        if self._mode == "exchange" and not exchanged:
-            raise InvalidArgument("spark_mode='exchange' has no candidates; pass spark_mode='task'.")
         if self._mode != "exchange":
             room = room_for_peers(engine.session)
             if self._mode == "barrier" and not room.peers:
@@ -117,12 +113,6 @@ class SparkJob(Job):
             if room.obstacle is None:
                 return "barrier", room
             log.info("no barrier stage: %s", room.obstacle)
-        if not exchanged:
-            raise InvalidArgument(
-                f"{IN_TASKS} run in one Spark task or in a barrier stage; there are more rows than {LIMIT} allows "
-                f"({limit}), and a barrier stage cannot run here: raise the limit if an executor has the memory, or see "
-                "docs/cluster.md for barrier stages."
-            )
         return "exchange", Room(0)
 
     def select(self, engine: Any, sets: Any, lists: Listed, stream: Stream, tell: Tell) -> Chosen:

@@ -22,9 +22,9 @@ LETTERS = pa.schema(
         ("payload", pa.binary()),
     ]
 )
-SELF, NAMES, VALUES = -1, -2, -3
-"""Senders of a place's own state, of the names of its items, and of the values of its rows; shards are senders by their
-absolute places."""
+SELF, NAMES, VALUES, TEXTS = -1, -2, -3, -4
+"""Senders of a place's own state, of the names of its items, of the values of its rows, and of its texts; shards are senders
+by their absolute places."""
 
 PIECE_BYTES = 1 << 22
 

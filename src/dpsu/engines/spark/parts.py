@@ -16,13 +16,15 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from dpsu.engines.contract import SHOWN, Columns, Rule, Step, Walk
-from dpsu.engines.local import LocalEngine, Rows, longest_of, tallied
-from dpsu.engines.rows import SATURATION, merged, shard_bounds, some_users, union
+from dpsu.engines.contract import SHOWN, Columns, DigestTest, Rule, Step, Walk
+from dpsu.engines.local import NO_ITEMS, LocalEngine, Rows, rows_of, tallied
+from dpsu.engines.part_sets import PartSets, admitted, arranged, own_slice
+from dpsu.engines.rows import SATURATION, merged, merged_columns, shard_bounds, some_users
 from dpsu.engines.spark.letters import (
     NAMES,
     PIECE_BYTES,
     SELF,
+    TEXTS,
     VALUES,
     Letter,
     Places,
@@ -33,8 +35,10 @@ from dpsu.engines.spark.letters import (
 from dpsu.kernels.measures import count_users_with, sum_values
 from dpsu.randomness.stream import Purpose, Stream
 from dpsu.sets.keys import KeyEncoder
-from dpsu.sets.user_sets import Digests, UserSets, digest_order, places
+from dpsu.sets.split import coins_of
+from dpsu.sets.user_sets import Digests, UserSets
 from dpsu.sources.columns import require_types, require_values
+from dpsu.sources.ngrams import Corpus, longer_sets
 
 BATCH_ROWS, BATCH_BYTES = 1 << 17, 1 << 26
 """Rows, or bytes if rows are long, that are collected before they are divided: Spark's own batches are too small."""
@@ -110,9 +114,9 @@ def _divide(table: pa.Table, user: list[str], parts: Places, stream: Stream, lab
     blocks = [
         (parts[number], first, as_block(rows.slice(first, min(most, last - first))))
         for number, (begin, last) in enumerate(pairwise(bounds.tolist()))
-        for first in range(begin, last, most)
+        for first in range(begin, max(last, begin + 1), most)  # a part without users exists, too
     ]
-    columns = zip(*blocks, strict=True) if blocks else ((), (), ())
+    columns = zip(*blocks, strict=True)
     return pa.record_batch(
         [pa.array(own, kind.type) for own, kind in zip(columns, BLOCKS, strict=True)], schema=BLOCKS
     )
@@ -126,28 +130,30 @@ def as_block(rows: pa.Table) -> bytes:
     return bytes(sink.getvalue())
 
 
-def build_part(
-    table: pa.Table, *, read_frame: Callable[[pl.DataFrame], UserSets], item: list[str]
-) -> pa.Table:
-    """The sets of the users of one part, read as the local engine reads a frame, and the names of their items.
+def build_part(table: pa.Table, *, read_frame: Callable[[pl.DataFrame], UserSets]) -> pa.Table:
+    """The sets of the users of one part, read as the local engine reads a frame, and the names of their items."""
+    place, frame = _frame_of(table)
+    return as_table(_letters_of(place, arranged(read_frame(frame))))
 
-    Items are numbered in the order of their digests, and so in the order of their shards.
-    """
+
+def build_texts(table: pa.Table, *, read_frame: Callable[[pl.DataFrame], Corpus]) -> pa.Table:
+    """The texts of the users of one part as words."""
+    place, frame = _frame_of(table)
+    return as_table([Letter(place, TEXTS, read_frame(frame))])
+
+
+def _frame_of(table: pa.Table) -> tuple[int, pl.DataFrame]:
+    """The place of a part, and all its rows."""
     own = pa.concat_tables(pa.ipc.open_stream(block.as_buffer()).read_all() for block in table.column("rows"))
-    sets = read_frame(as_frame(own))
-    order = digest_order(sets.item_digests)
-    held, longest = np.ones(sets.n_items, np.bool_), longest_of(sets.indptr)
-    items, digests = places(order)[sets.items], sets.item_digests[order]
-    rows = Rows(sets.indptr, items, sets.user_digests, digests, held, longest)
-    wanted = set(item) <= set(own.column_names)
-    types = pa.schema([own.schema.field(name) for name in item]) if wanted else _strings(item)
-    place = table.column("place")[0].as_py()
-    letters = [Letter(place, SELF, rows), Letter(place, NAMES, (sets.names, order, types))]
-    return as_table([*letters, Letter(place, VALUES, sets.values)] if sets.values else letters)
+    return table.column("place")[0].as_py(), as_frame(own)
 
 
-def _strings(columns: list[str]) -> pa.Schema:
-    return pa.schema([(name, pa.string()) for name in columns])
+def _letters_of(place: int, sets: PartSets) -> Iterator[Letter]:
+    """The state of a part, the names of its items and where they are, and the values of its rows if it has any."""
+    yield Letter(place, SELF, rows_of(sets.sets))
+    yield Letter(place, NAMES, (sets.names, sets.order))
+    if sets.sets.values:
+        yield Letter(place, VALUES, sets.sets.values)
 
 
 def as_frame(table: pa.Table) -> pl.DataFrame:
@@ -162,10 +168,53 @@ def as_frame(table: pa.Table) -> pl.DataFrame:
 
 def announce(part: Letter, *, shards: Places) -> Iterator[Letter]:
     """A part sends the shards the list of its items; without items it sends one letter, so that it is answered."""
-    digests = part.content.item_digests
-    if not len(digests):
-        yield Letter(shards[0], part.place, {"digest": digests})
-    yield from _to_shards(part.place, part.content, shards, digest=digests)
+    found = LocalEngine(1).items([part.content])
+    if not len(found["digest"]):
+        yield Letter(shards[0], part.place, found)
+    yield from _to_shards(part.place, part.content, shards, found)
+
+
+def admit_part(
+    letters: list[Letter],
+    *,
+    items: pl.DataFrame,
+    digests: Digests,
+    may_pass: DigestTest,
+    weights: NDArray[np.float64] | None,
+    parts: Places,
+) -> pa.Table:
+    """A part with a list of candidates; each part adds those of another slice that could come out."""
+    place, content = letters[0].place, {letter.sender: letter.content for letter in letters}
+    fresh = own_slice(digests, parts.index(place), len(parts))
+    fresh[fresh] = LocalEngine(1).tested(may_pass, digests[fresh])
+    rows, (names, order) = content[SELF], content[NAMES]
+    values = content.get(VALUES, {})
+    sets = UserSets(rows.indptr, rows.items, rows.user_digests, rows.item_digests, names, values=values)
+    return as_table(
+        _letters_of(place, admitted(PartSets(sets, names, order), items, digests, fresh, weights))
+    )
+
+
+def split(part: Letter, *, share: float, stream: Stream, chosen: bool) -> Iterator[Letter]:
+    """The users of a part whose coin is `chosen`; what nobody among them holds stays in the numbering, and is not held."""
+    rows = part.content
+    own = some_users(rows, np.flatnonzero(coins_of(rows.user_digests, share, stream) == chosen))
+    held = np.zeros_like(rows.held)
+    held[own.items] = True
+    yield part._replace(content=replace(own, held=held))
+
+
+def begin_ngrams(part: Letter) -> Iterator[Letter]:
+    """The words of a part's texts."""
+    yield from _letters_of(part.place, arranged(longer_sets(part.content, None, NO_ITEMS)))
+
+
+def longer_ngrams(own: list[Letter], mail: list[Letter]) -> pa.Table:
+    """The n-grams of a part's texts with one word more than those that it names, made of released ones."""
+    content = {letter.sender: letter.content for letter in own}
+    names, order = content[NAMES]
+    released = order[_read_mail(mail, "released")["released"]]
+    return as_table(_letters_of(own[0].place, arranged(longer_sets(content[TEXTS], names, released))))
 
 
 def cut(part: Letter, *, max_items: int, stream: Stream, round: int) -> Iterator[Letter]:
@@ -194,7 +243,7 @@ def weigh_informed(
 
 def _weighed(part: int, rows: Rows, columns: Columns, rule: Rule, shards: Places) -> Iterator[Letter]:
     given = LocalEngine(1).weigh([rows], columns, rule)
-    return _to_shards(part, rows, shards, total=given["total"], held=given["held"])
+    return _to_shards(part, rows, shards, {name: given[name] for name in ("total", "held")})
 
 
 def restrict(own: list[Letter], mail: list[Letter]) -> pa.Table:
@@ -227,9 +276,8 @@ def count_users(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     yield pa.record_batch({"found": pa.array(sizes, pa.int64())})
 
 
-def decode(own: list[Letter], mail: list[Letter]) -> pa.Table:
+def decode(own: list[Letter], mail: list[Letter], *, types: pa.Schema) -> pa.Table:
     """The released items that a part names."""
-    types = own[0].content[2]
     return _decoded(own, mail).select(types.names).to_arrow().cast(types)
 
 
@@ -240,7 +288,7 @@ def decode_shown(own: list[Letter], mail: list[Letter]) -> pa.Table:
 
 def _decoded(own: list[Letter], mail: list[Letter]) -> pl.DataFrame:
     (part,) = own
-    names, order, _ = part.content
+    names, order = part.content
     columns = _read_mail(mail, "released")
     beside = {name.removeprefix(SHOWN): columns[name] for name in columns if name.startswith(SHOWN)}
     decoded: pl.DataFrame = names.decode(order[columns["released"]].astype(np.uint32), beside)
@@ -259,7 +307,7 @@ def sum_released(
 ) -> pa.Table:
     """The sums of the values of a part's released items."""
     place, rows, totals, _ = _summed(own, mail, name, limits, cut)
-    return as_table(_to_shards(place, rows, shards, total=totals, held=rows.held))
+    return as_table(_to_shards(place, rows, shards, {"total": totals, "held": rows.held}))
 
 
 def sum_others(
@@ -275,8 +323,9 @@ def _summed(
 ) -> tuple[int, Rows, NDArray[np.int64], int]:
     content = {letter.sender: letter.content for letter in own}
     columns = _read_mail(mail, "released", "other")
-    rows, values = content[SELF], content[VALUES][name]
-    totals, marked = np.zeros(len(rows.item_digests), np.int64), (columns["released"], columns["other"])
+    rows, marked = content[SELF], (columns["released"], columns["other"])
+    totals = np.zeros(len(rows.item_digests), np.int64)
+    values = content.get(VALUES, {}).get(name, totals[:0])  # no rows, no values
     rest = sum_values(rows.indptr, rows.items, *marked, values, *limits, cut, totals)
     return own[0].place, rows, totals, int(rest)
 
@@ -299,7 +348,7 @@ def walk_part(letters: list[Letter], *, walk: Walk, stream: Stream, shards: Plac
     answers: list[Letter] = []
     for letter, place in zip(letters, where, strict=True):
         own = {"total": total[place], "held": held[place]}
-        answers += _to_shards(letter.sender, letter.content, shards, turn, **own)
+        answers += _to_shards(letter.sender, letter.content, shards, own, turn)
         total[place], held[place] = 0, False  # announced once: other parts have the item too
     return as_table(answers)
 
@@ -310,9 +359,9 @@ def walk_part(letters: list[Letter], *, walk: Walk, stream: Stream, shards: Plac
 def found_shard(letters: list[Letter]) -> pa.Table:
     """A shard, built from the announcements of the parts."""
     letters = sorted(letters, key=lambda letter: letter.sender)
-    digests, numbers = union([letter.content["digest"] for letter in letters])
+    columns, numbers = merged_columns([letter.content for letter in letters])
     links = {letter.sender: number for letter, number in zip(letters, numbers, strict=True)}
-    return as_table([Letter(letters[0].place, SELF, Shard({"digest": digests}, links))])
+    return as_table([Letter(letters[0].place, SELF, Shard(columns, links))])
 
 
 def post(shard: Letter, *, reads: list[str]) -> Iterator[Letter]:
@@ -375,9 +424,7 @@ def find(shard: Letter, *, step: Callable[[Any], NDArray[Any]]) -> Iterator[Lett
     yield shard._replace(content=step(shard.content.columns))
 
 
-def _to_shards(
-    part: int, rows: Rows, shards: Places, turn: int = 0, **columns: NDArray[Any]
-) -> Iterator[Letter]:
+def _to_shards(part: int, rows: Rows, shards: Places, columns: Columns, turn: int = 0) -> Iterator[Letter]:
     """The columns of a part's items, divided into letters: digests are in ascending order, and so are shards."""
     bounds = shard_bounds(rows.item_digests, len(shards))
     for number in np.flatnonzero(np.diff(bounds)).tolist():
