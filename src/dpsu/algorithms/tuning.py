@@ -75,6 +75,10 @@ class Candidate:
             )
         return cls(dict(setting), algorithm)
 
+    def for_engine(self, parts: int) -> "Candidate":
+        """The candidate with the options that depend on the engine filled in."""
+        return replace(self, algorithm=self.algorithm.for_engine(parts))
+
     def at(self, epsilon: float, delta: float) -> Mechanism:
         """The mechanism of this setting at this privacy."""
         return self.algorithm.calibrate(self._request(epsilon, delta))

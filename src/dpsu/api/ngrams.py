@@ -8,7 +8,7 @@ from dpsu.algorithms.holders import Counts, counting_terms
 from dpsu.algorithms.levels import LevelsJob, Method, plan_levels
 from dpsu.algorithms.public_items import read_lists
 from dpsu.algorithms.request import DEFAULT_MAX_ITEMS, Request
-from dpsu.engines.choose import engine_for
+from dpsu.engines.choose import EngineName, Mode, engine_for
 from dpsu.hints import known_arguments
 from dpsu.outcome.ledger import Ledger
 from dpsu.outcome.release import Release
@@ -52,6 +52,8 @@ def ngrams(
     title: str | None = None,
     note: str | None = None,
     check_user: bool = True,
+    engine: EngineName | None = None,
+    spark_mode: Mode | None = None,
     progress: Progress = None,
 ) -> Release:
     """Release words and n-grams of up to `longest` words, level by level, under one (epsilon, delta).
@@ -89,4 +91,9 @@ def ngrams(
     assert described.text is not None
     lists = read_lists(public_items, exclude, described.text)
     job = LevelsJob(levels, described.text, counting_of_all, false_share)
-    return run(job, described, engine_for(source), Terms(ledger, lists, title, note, check_user, progress))
+    return run(
+        job,
+        described,
+        engine_for(source, engine, spark_mode),
+        Terms(ledger, lists, title, note, check_user, progress),
+    )

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from dpsu.algorithms.algorithm import Algorithm
 from dpsu.algorithms.candidate_list import add_candidates
@@ -12,7 +12,7 @@ from dpsu.algorithms.holders import Counts, counting_terms
 from dpsu.algorithms.job import SingleJob
 from dpsu.algorithms.public_items import read_lists
 from dpsu.algorithms.request import Calibration, MaxItems, Request
-from dpsu.engines.choose import engine_for
+from dpsu.engines.choose import EngineName, Mode, engine_for
 from dpsu.errors import InvalidArgument
 from dpsu.hints import known_arguments
 from dpsu.outcome.columns import require_free
@@ -61,8 +61,8 @@ def release(
     check_user: bool = True,
     period: str | None = None,
     unsafe: bool = False,
-    engine: Literal["local", "spark"] | None = None,
-    spark_mode: Literal["task", "barrier", "exchange"] | None = None,
+    engine: EngineName | None = None,
+    spark_mode: Mode | None = None,
     progress: Progress = None,
 ) -> Release:
     """Release the items that many users share, (epsilon, delta)-differentially private for every user.

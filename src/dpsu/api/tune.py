@@ -9,7 +9,7 @@ from dpsu.algorithms.holders import Counts, counting_terms
 from dpsu.algorithms.public_items import read_lists
 from dpsu.algorithms.request import Request
 from dpsu.algorithms.tuning import Candidate, Method, Setting, TuneBySelection, TuneJob, TuneOnPart
-from dpsu.engines.choose import engine_for
+from dpsu.engines.choose import EngineName, Mode, engine_for
 from dpsu.errors import InvalidArgument
 from dpsu.hints import known_arguments
 from dpsu.outcome.columns import require_free
@@ -82,6 +82,8 @@ def tune(
     title: str | None = None,
     note: str | None = None,
     check_user: bool = True,
+    engine: EngineName | None = None,
+    spark_mode: Mode | None = None,
     progress: Progress = None,
 ) -> Tuned:
     """Choose among `settings` and release with the best, the whole (epsilon, delta)-private for every user.
@@ -121,7 +123,8 @@ def tune(
         raise InvalidArgument("private selection has no share for counts: tune on a part (method='part').")
     if counts:
         require_free(described.item_columns, {})
-    request, candidates = Request(epsilon, delta), [Candidate.of(setting) for setting in settings]
+    where, request = engine_for(source, engine, spark_mode), Request(epsilon, delta)
+    candidates = [Candidate.of(setting).for_engine(where.parts) for setting in settings]
     job: TuneJob = (
         TuneOnPart(request, candidates, tuning_share, counting_terms(counts))
         if method == "part"
@@ -129,5 +132,5 @@ def tune(
     )
     lists = read_lists(public_items, exclude, described.text)
     terms = Terms(ledger, lists, title, note, check_user, progress)
-    made = run(job, described, engine_for(source), terms)
+    made = run(job, described, where, terms)
     return Tuned(job.setting, job.scores, made)

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 import dpsu
-from dpsu.cli.options import ListOptions, MaxItems, PrivacyOptions, RecordOptions, TextOptions
+from dpsu.cli.options import EngineOptions, ListOptions, MaxItems, PrivacyOptions, RecordOptions, TextOptions
 from dpsu.cli.outputs import OutputOptions
 from dpsu.cli.terminal import notes, stages
 from dpsu.errors import InvalidArgument
@@ -25,6 +25,7 @@ def ngrams(
     privacy: PrivacyOptions,
     lists: ListOptions,
     record: RecordOptions,
+    where: EngineOptions,
     longest: Annotated[int, typer.Option(help="Number of words of the longest n-grams, and of levels.")] = 3,
     level_shares: Annotated[
         str | None,
@@ -52,6 +53,7 @@ def ngrams(
             **privacy.arguments(),
             **lists.arguments(),
             **record.arguments(),
+            **where.arguments(),
             longest=longest,
             level_shares=_shares(level_shares),
             method=method.value,

@@ -45,6 +45,21 @@ class UserPerName(StrEnum):
     file = "file"
 
 
+class EngineName(StrEnum):
+    """Where a release runs."""
+
+    local = "local"
+    spark = "spark"
+
+
+class SparkModeName(StrEnum):
+    """How a release runs on Spark."""
+
+    task = "task"
+    barrier = "barrier"
+    exchange = "exchange"
+
+
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 CalibrationOption = Annotated[
     CalibrationName, typer.Option(help="The tightest proven calibration, or the paper's.")
@@ -83,6 +98,26 @@ def spelled_out(command: Callable[..., None]) -> Callable[..., None]:
     run.__annotations__ = {each.name: each.annotation for each in parameters}
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return run
+
+
+@dataclass(frozen=True, kw_only=True)
+class EngineOptions:
+    """Where a release runs."""
+
+    engine: Annotated[
+        EngineName, typer.Option(help="This machine, or Spark: a local session or the one of spark-submit.")
+    ] = EngineName.local
+    spark_mode: Annotated[
+        SparkModeName | None,
+        typer.Option(help="Way on Spark: one task, a barrier stage or exchanges; default: by the rows."),
+    ] = None
+
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of the Python functions that run on an engine."""
+        return {
+            "engine": self.engine.value,
+            "spark_mode": self.spark_mode.value if self.spark_mode else None,
+        }
 
 
 @dataclass(frozen=True, kw_only=True)

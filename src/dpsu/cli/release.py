@@ -1,6 +1,5 @@
 """`dpsu release`."""
 
-from enum import StrEnum
 from typing import Annotated
 
 import typer
@@ -13,6 +12,7 @@ from dpsu.cli.options import (
     CalibrationOption,
     CandidateOptions,
     DataOptions,
+    EngineOptions,
     ListOptions,
     MaxItemsOrAuto,
     PrivacyOptions,
@@ -24,13 +24,6 @@ from dpsu.cli.outputs import OutputOptions
 from dpsu.cli.terminal import notes, stages
 
 
-class EngineName(StrEnum):
-    """Where a release runs."""
-
-    local = "local"
-    spark = "spark"
-
-
 def release(
     data: DataOptions,
     outputs: OutputOptions,
@@ -40,6 +33,7 @@ def release(
     listed: CandidateOptions,
     measures: MeasureOptions,
     record: RecordOptions,
+    where: EngineOptions,
     max_items: MaxItemsOrAuto = "auto",
     calibration: CalibrationOption = CalibrationName.exact,
     unsafe: Unsafe = False,
@@ -47,9 +41,6 @@ def release(
         str | None,
         typer.Option(help="Period of the data, such as 2026-01: the promise is about a user in it alone."),
     ] = None,
-    engine: Annotated[
-        EngineName, typer.Option(help="This machine, or Spark: a local session or the one of spark-submit.")
-    ] = EngineName.local,
 ) -> None:
     """Release the items that many users share.
 
@@ -73,11 +64,11 @@ def release(
             **measures.arguments(lists.arguments()),
             **listed.arguments(),
             **record.arguments(),
+            **where.arguments(),
             max_items=max_items_of(max_items),
             calibration=calibration.value,
             unsafe=unsafe,
             period=period,
-            engine=engine.value,
             progress=progress,
         )
     outputs.hand_over(released)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 import dpsu
-from dpsu.cli.options import DataOptions, ListOptions, PrivacyOptions, RecordOptions
+from dpsu.cli.options import DataOptions, EngineOptions, ListOptions, PrivacyOptions, RecordOptions
 from dpsu.cli.outputs import OutputOptions
 from dpsu.cli.terminal import notes, say, stages
 from dpsu.errors import InvalidArgument
@@ -26,6 +26,7 @@ def tune(
     privacy: PrivacyOptions,
     lists: ListOptions,
     record: RecordOptions,
+    where: EngineOptions,
     max_items: Annotated[
         list[int] | None, typer.Option(help="Number of items to try; repeat it. Default: 300.")
     ] = None,
@@ -53,6 +54,7 @@ def tune(
             **privacy.arguments(),
             **lists.arguments(),
             **record.arguments(),
+            **where.arguments(),
             settings=settings,
             method=method.value,
             tuning_share=tuning_share,

@@ -7,7 +7,7 @@ OPTIONS = {
         "user", "item", "text", "ngrams", "tokenizer", "user_per", "format", "max_items", "algorithm", "calibration",
         "drop_nulls", "public_items", "exclude", "candidates", "false_share", "counts", "others", "ledger", "title",
         "note", "period", "unsafe", "engine", "data_is_public", "like", "epsilon", "delta", "encoding", "separator",
-        "sheet", "query", "method", "typical_items",
+        "sheet", "spark_mode", "query", "method", "typical_items",
     )},
     "sums": "--sum",
 }  # fmt: skip

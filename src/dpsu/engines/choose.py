@@ -1,14 +1,19 @@
 """The choice of the engine."""
 
-from typing import Any
+from typing import Any, Literal, get_args
 
 from dpsu.engines.contract import Engine
 from dpsu.errors import InvalidArgument
 
-ENGINES = ("local", "spark")
+EngineName = Literal["local", "spark"]
+Mode = Literal["task", "barrier", "exchange"]
+"""How a release runs on Spark (docs/cluster.md)."""
+
+ENGINES = get_args(EngineName)
+MODES = get_args(Mode)
 
 
-def engine_for(source: Any, name: str | None = None, spark_mode: Any = None) -> Engine:
+def engine_for(source: Any, name: str | None = None, spark_mode: Mode | None = None) -> Engine:
     """The engine of this name; by default Spark for Spark frames and the local engine for everything else."""
     from dpsu.engines.local import LocalEngine
     from dpsu.engines.spark.tables import is_spark_frame
@@ -19,6 +24,8 @@ def engine_for(source: Any, name: str | None = None, spark_mode: Any = None) -> 
         raise InvalidArgument(
             "a Spark frame is released on Spark; for the local engine pass source.toArrow()."
         )
+    if spark_mode not in (None, *MODES):
+        raise InvalidArgument(f"there is no spark_mode {spark_mode!r}; there are {', '.join(MODES)}.")
     if name == "spark" or is_spark_frame(source):
         from dpsu.engines.spark.engine import SparkEngine
 

@@ -16,6 +16,7 @@ from leaks import SECRET, told
 from spark_sessions import require_spark, session
 
 import dpsu
+from dpsu.engines.choose import MODES
 from dpsu.engines.spark.jobs import LIMIT
 from dpsu.errors import InvalidArgument, NullValues, SourceError
 from dpsu.testing import seeded
@@ -60,17 +61,22 @@ def released(source: Any, **options: Any) -> dpsu.Release:
     return dpsu.release(source, **COLUMNS, **PRIVACY, **{"algorithm": dpsu.Auto(parts=8), **options})
 
 
-def levels(source: Any) -> dpsu.Release:
-    return dpsu.ngrams(source, user="user", text="text", longest=2, counts=True, **PRIVACY)
+def levels(source: Any, **how: Any) -> dpsu.Release:
+    options = {"longest": 2, "counts": True, **PRIVACY, **how}
+    return dpsu.ngrams(source, user="user", text="text", **options)
 
 
-def listed_levels(source: Any) -> dpsu.Release:
-    return dpsu.ngrams(source, user="user", text="text", longest=2, false_share=0.4, **PRIVACY)
+def listed_levels(source: Any, **how: Any) -> dpsu.Release:
+    return levels(source, false_share=0.4, counts=False, **how)
 
 
-def tuned(source: Any) -> dpsu.Release:
-    settings = [{"max_items": 5}, {"max_items": 20}]
-    found = dpsu.tune(source, **COLUMNS, **PRIVACY, settings=settings)
+def levels_of_dpne(source: Any, **how: Any) -> dpsu.Release:
+    return levels(source, method="dpne", longest=3, **how)
+
+
+def tuned(source: Any, **how: Any) -> dpsu.Release:
+    settings = [{"max_items": 5}, {"algorithm": dpsu.PolicyGaussian(parts=8), "max_items": 20}]
+    found = dpsu.tune(source, **COLUMNS, **PRIVACY, settings=settings, **how)
     assert found.setting in settings
     return found.release
 
@@ -90,74 +96,38 @@ FEATURES: dict[str, tuple[Callable[[], pl.DataFrame], Callable[..., dpsu.Release
     ),
     "levels": (texts, levels),
     "listed levels": (texts, listed_levels),
+    "levels of dpne": (texts, levels_of_dpne),
     "tune": (baskets, tuned),
 }
 
 
+IN_EXCHANGE: dict[str, dict[str, Any]] = {
+    "sums": {"algorithm": dpsu.FocusedGaussian(rounds=2)},
+    "exclude": {"algorithm": dpsu.FocusedGaussian(rounds=2)},
+    "candidates": {"algorithm": dpsu.FocusedGaussian(rounds=2)},
+}
+"""A round is a Spark job there; one feature of a single release is tested with `auto`."""
+
+
+@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("feature", FEATURES)
-def test_every_feature_gives_what_this_machine_does(feature: str) -> None:
-    require_same(*FEATURES[feature])
-
-
-@pytest.mark.parametrize(
-    ("feature", "limit"), [("levels", 1_000), ("listed levels", 1_000), ("tune", 20_000)]
-)
-def test_larger_data_has_levels_and_tuning(
-    feature: str, limit: int, caplog: pytest.LogCaptureFixture
-) -> None:
-    """In a barrier stage."""
-    session().conf.set(LIMIT, str(limit))
-    try:
-        with caplog.at_level(logging.INFO, "dpsu.spark"):
-            require_same(*FEATURES[feature])
-        assert "barrier" in caplog.text
-    finally:
-        session().conf.unset(LIMIT)
-
-
-def require_same(data: Callable[[], pl.DataFrame], release: Callable[..., dpsu.Release]) -> None:
-    """That Spark gives the release of this machine, with its statement."""
+def test_every_feature_gives_what_this_machine_does_in_every_mode(feature: str, mode: str) -> None:
+    data, release = FEATURES[feature]
+    how = IN_EXCHANGE.get(feature, {}) if mode == "exchange" else {}
     with seeded(5):
-        local = release(data())
+        local = release(data(), **how)
     with seeded(5):
-        spark = release(on_spark(data()))
+        spark = release(on_spark(data()), spark_mode=mode, **how)
     assert len(local) > 10
+    assert spark.head(5).equals(local.head(5))
     assert spark.to_polars().equals(local.to_polars())
+    assert spark.to_spark().count() == len(local)
     assert (spark.users, spark.others) == (local.users, local.others)
     hidden = {"exclude_salt", "lists"}
     mine, theirs = (vars(each.statement) for each in (spark, local))
     assert {name: mine[name] for name in mine if name not in hidden} == {
         name: theirs[name] for name in theirs if name not in hidden
     }
-
-
-IN_EXCHANGE = {
-    "sums": {"algorithm": dpsu.FocusedGaussian(rounds=2)},
-    "public items": {},
-    "exclude": {"algorithm": dpsu.FocusedGaussian(rounds=2)},
-}
-"""A round is a Spark job there; one feature is tested with `auto`."""
-
-
-@pytest.mark.parametrize(
-    ("feature", "mode"),
-    [
-        *((feature, "barrier") for feature in ("sums", "public items", "exclude", "candidates")),
-        *((feature, "exchange") for feature in IN_EXCHANGE),
-    ],
-)
-def test_larger_data_has_measures_and_lists(feature: str, mode: str) -> None:
-    data, release = FEATURES[feature]
-    how = IN_EXCHANGE[feature] if mode == "exchange" else {}
-    with seeded(5):
-        local = release(data(), spark_mode=None, **how)
-    with seeded(5):
-        spark = release(on_spark(data()), spark_mode=mode, **how)
-    assert len(local) > 10
-    assert spark.head(5).equals(local.head(5))
-    assert spark.to_polars().equals(local.to_polars())
-    assert (spark.users, spark.others) == (local.users, local.others)
-    assert spark.to_spark().count() == len(local)
 
 
 def test_users_without_items_leave_parts_without_items() -> None:
@@ -248,8 +218,6 @@ def test_rows_decide_the_way_and_the_output_does_not_show_it(caplog: pytest.LogC
                 with seeded(5):
                     releases.append(released(source, algorithm=dpsu.FocusedGaussian(rounds=2)))
                 assert way in caplog.text
-        with pytest.raises(InvalidArgument, match=LIMIT):
-            released(source, candidates=["word1"], false_share=0.01)
     finally:
         session().conf.unset(LIMIT)
     few, *more = releases
@@ -264,8 +232,6 @@ def test_a_way_that_cannot_be_taken_is_refused() -> None:
     source = on_spark(baskets().select("user", "item"))
     with pytest.raises(InvalidArgument, match="spark_mode"):
         released(source, spark_mode="driver")
-    with pytest.raises(InvalidArgument, match="task"):
-        released(source, spark_mode="exchange", candidates=["word1"], false_share=0.01)
     with pytest.raises(InvalidArgument, match="spark_mode"):
         released(baskets(), spark_mode="task")
 

@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from dpsu.algorithms.job import Job
+    from dpsu.engines.choose import Mode
     from dpsu.sources.source import Source
 
 BLOCKS = "place long, first long, rows binary"
@@ -133,11 +134,7 @@ class SparkEngine:
     parts = 8
     """The number of parts of a policy: public, independent of the data and the cluster."""
 
-    def __init__(self, source: Any, mode: Any = None) -> None:
-        from dpsu.engines.spark.jobs import MODES
-
-        if mode not in (None, *MODES):
-            raise InvalidArgument(f"there is no spark_mode {mode!r}; there are {', '.join(MODES)}.")
+    def __init__(self, source: Any, mode: "Mode | None" = None) -> None:
         self._mode = mode
         self._session = session_for(as_spark_frame(source) if is_spark_frame(source) else source)
         require_version(self._session)

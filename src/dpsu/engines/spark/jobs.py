@@ -12,7 +12,7 @@ import pickle
 import warnings
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -33,12 +33,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from dpsu.algorithms.mechanism import Mechanism
+    from dpsu.engines.choose import Mode
     from dpsu.engines.spark.engine import SparkEngine
     from dpsu.outcome.ledger import Ledger
     from dpsu.outcome.statement import Statement
-
-Mode = Literal["task", "barrier", "exchange"]
-MODES: tuple[Mode, ...] = ("task", "barrier", "exchange")
 
 LIMIT = "spark.dpsu.taskRows"
 TASK_ROWS = 50_000_000
@@ -69,7 +67,7 @@ class Waiting:
 class SparkJob(Job):
     """A job that is run on Spark, in the way that fits the data or in the one that is asked for."""
 
-    def __init__(self, job: Job, mode: Mode | None) -> None:
+    def __init__(self, job: Job, mode: "Mode | None") -> None:
         self._job, self._mode = job, mode
         self.promise, self.stream = job.promise, job.stream
         self._group = f"dpsu-{os.urandom(4).hex()}"
@@ -93,7 +91,7 @@ class SparkJob(Job):
                 return self._job.read(spark, source, lists, stream)
         return Waiting(rows, none, source, size == 0, room.peers if mode == "barrier" else 0)
 
-    def _choose(self, engine: "SparkEngine", rows: int) -> tuple[Mode, Room]:
+    def _choose(self, engine: "SparkEngine", rows: int) -> "tuple[Mode, Room]":
         """One task if the rows are few, else peers if there is room for them. Nothing of the choice is in the output."""
         limit = whole_number(engine.session, LIMIT, TASK_ROWS)
         if self._mode == "task" or (self._mode is None and rows <= limit):
