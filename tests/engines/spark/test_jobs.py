@@ -116,8 +116,11 @@ def test_every_feature_gives_what_this_machine_does_in_every_mode(feature: str, 
     how = IN_EXCHANGE.get(feature, {}) if mode == "exchange" else {}
     with seeded(5):
         local = release(data(), **how)
+    source, kept = on_spark(data()), session()._jsc.getPersistentRDDs
+    before = set(kept())
     with seeded(5):
-        spark = release(on_spark(data()), spark_mode=mode, **how)
+        spark = release(source, spark_mode=mode, **how)
+    assert len(set(kept()) - before) <= 1  # the release itself
     assert len(local) > 10
     assert spark.head(5).equals(local.head(5))
     assert spark.to_polars().equals(local.to_polars())
