@@ -10,6 +10,7 @@ import logging
 import os
 import pickle
 import warnings
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,7 @@ from dpsu.algorithms.public_items import Listed
 from dpsu.engines.local import LocalEngine
 from dpsu.engines.spark.barrier import Room, room_for_peers, run_in_barrier
 from dpsu.engines.spark.keeping import require_keeper
-from dpsu.engines.spark.session import grouped_jobs, setting, translated, whole_number
+from dpsu.engines.spark.session import batches_of_rows, grouped_jobs, setting, translated, whole_number
 from dpsu.engines.spark.whole import PIECES, in_one_task, packed, run_whole
 from dpsu.errors import CuratorNote, InvalidArgument, NullValues
 from dpsu.outcome.release import Brought
@@ -125,7 +126,7 @@ class SparkJob(Job):
         work = partial(run_whole, job=self._job, source=_of(sets.source, None), lists=lists, stream=stream)
         if sets.peers and not sets.empty:
             tell("weighing and deciding in a barrier stage")
-            with grouped_jobs(engine.session, "dpsu: the release, in a barrier stage", self._group):
+            with self._on_rows(sets, "dpsu: the release, in a barrier stage"):
                 done = run_in_barrier(engine, sets.rows, sets.none, sets.source, work, sets.peers)
             vars(self._job).update(done.learned)
             return done.chosen
@@ -136,7 +137,7 @@ class SparkJob(Job):
         else:
             threads = whole_number(engine.session, "spark.task.cpus", 1)
             task = partial(in_one_task, work=work, threads=threads, none=sets.none)
-            with grouped_jobs(engine.session, "dpsu: the release, in one task", self._group), translated():
+            with self._on_rows(sets, "dpsu: the release, in one task"), translated():
                 blocks = sets.rows.mapInArrow(packed, "rows binary").repartition(1)
                 pieces = blocks.mapInArrow(task, PIECES).collect()
             pieces.sort(key=lambda row: row.place)
@@ -144,6 +145,14 @@ class SparkJob(Job):
             names = pl.concat([pl.read_ipc_stream(io.BytesIO(row.piece)) for row in pieces[1:]])
         vars(self._job).update(done.learned)
         return replace(done.chosen, names=Brought(names, engine.session, engine.parts))
+
+    def _on_rows(self, sets: Waiting, description: str) -> ExitStack:
+        """What holds while tasks read the rows; those of text may be long."""
+        stack, session = ExitStack(), sets.rows.sparkSession
+        stack.enter_context(grouped_jobs(session, description, self._group))
+        if sets.source.text is None:
+            stack.enter_context(batches_of_rows(session))
+        return stack
 
     def mechanism(self) -> "Mechanism":
         """That of the job."""

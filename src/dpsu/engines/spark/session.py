@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 PROPERTIES = ("spark.job.description", "spark.jobGroup.id")
 OURS = re.compile(r"dpsu\.errors\.(\w+): ([^\n]+)")
 
+BATCH_BYTES, MOST_BYTES = "spark.sql.execution.arrow.maxBytesPerBatch", str(2**31 - 1)
+
 REMEDIES = {
     r"SPARK_JOB_CANCELLED|OPERATION_CANCELED": (
         "the Spark jobs of this release were cancelled; nothing was released"
@@ -124,6 +126,26 @@ def drop_checkpoint(table: "DataFrame") -> None:
         context = table.sparkSession.sparkContext
         path = context._jvm.org.apache.hadoop.fs.Path(file.get())
         path.getFileSystem(context._jsc.hadoopConfiguration()).delete(path, True)
+
+
+@contextmanager
+def batches_of_rows(session: "SparkSession") -> Iterator[None]:
+    """Limit the Arrow batches of this block by their rows alone, as Spark 4.0 does: for rows with short values.
+
+    Later versions also limit their bytes, and count these after every row, which takes twice as long as writing it. A
+    limit that the session sets stays.
+    """
+    try:
+        ours = not setting(session, BATCH_BYTES, "")
+        if ours:
+            session.conf.set(BATCH_BYTES, MOST_BYTES)
+    except Exception:  # some platforms let a session set little
+        ours = False
+    try:
+        yield
+    finally:
+        if ours:
+            session.conf.unset(BATCH_BYTES)
 
 
 @contextmanager
