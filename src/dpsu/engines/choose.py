@@ -17,7 +17,8 @@ def engine_for(source: Any, name: str | None = None, spark_mode: Any = None) -> 
         raise InvalidArgument(f"there is no engine {name!r}; there are {', '.join(ENGINES)}.")
     if name == "local" and is_spark_frame(source):
         raise InvalidArgument(
-            "a Spark frame is released on Spark; for the local engine pass source.toArrow()."
+            "a Spark frame is released on Spark; for the local engine pass source.toArrow(), or in Spark 3.5 "
+            "source.toPandas()."
         )
     if name == "spark" or is_spark_frame(source):
         from dpsu.engines.spark.engine import SparkEngine

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 import pytest
 from leaks import SECRET, told
-from spark_sessions import require_spark, session
+from spark_sessions import SPARK_3, needs_exchange, on_spark, session
 
 import dpsu
 from dpsu.engines.spark.jobs import LIMIT
@@ -40,7 +40,8 @@ def test_a_series_is_refused_and_takes_the_rows_of_the_frame(tmp_path: Path) -> 
     series = dpsu.Series.create(tmp_path / "w.series", periods=2, **PRIVACY)
     with pytest.raises(InvalidArgument, match="toArrow"):
         series.release(frame, **COLUMNS)
-    assert series.release(frame.select("user", "item").toArrow(), **COLUMNS).items
+    rows = frame.select("user", "item")
+    assert series.release(rows.toPandas() if SPARK_3 else rows.toArrow(), **COLUMNS).items
     assert series.done == [1]
 
 
@@ -48,11 +49,6 @@ def texts() -> pl.DataFrame:
     rng = np.random.default_rng(2)
     lines = [" ".join(f"w{n}" for n in rng.zipf(1.5, 12) % 60) for _ in range(1500)]
     return pl.DataFrame({"user": np.arange(1500) % 700, "text": lines})
-
-
-def on_spark(frame: pl.DataFrame) -> Any:
-    require_spark()
-    return session().createDataFrame(frame.to_arrow())
 
 
 def released(source: Any, **options: Any) -> dpsu.Release:
@@ -143,7 +139,7 @@ IN_EXCHANGE = {
     ("feature", "mode"),
     [
         *((feature, "barrier") for feature in ("sums", "public items", "exclude", "candidates")),
-        *((feature, "exchange") for feature in IN_EXCHANGE),
+        *(pytest.param(feature, "exchange", marks=needs_exchange) for feature in IN_EXCHANGE),
     ],
 )
 def test_larger_data_has_measures_and_lists(feature: str, mode: str) -> None:
@@ -160,6 +156,7 @@ def test_larger_data_has_measures_and_lists(feature: str, mode: str) -> None:
     assert spark.to_spark().count() == len(local)
 
 
+@needs_exchange
 def test_users_without_items_leave_parts_without_items() -> None:
     """Almost all texts have no words, and two items come from one part."""
     frame = pl.DataFrame({"user": range(40), "text": ["!"] * 39 + ["hello world"]})
@@ -169,6 +166,7 @@ def test_users_without_items_leave_parts_without_items() -> None:
     assert release.items == []
 
 
+@needs_exchange
 def test_progress_tells_rounds_and_any_number_of_partitions_does(monkeypatch: pytest.MonkeyPatch) -> None:
     """Some platforms set the number of partitions to "auto"."""
     frame, stages = baskets().select("user", "item"), []
@@ -200,6 +198,7 @@ def test_peers_without_rows(rows: int) -> None:
         assert released(on_spark(frame), spark_mode="barrier").items == []
 
 
+@needs_exchange
 def test_without_room_for_peers_the_exchange_is_taken_or_the_reason_is_told(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -238,16 +237,21 @@ def test_only_released_items_come_to_the_driver(monkeypatch: pytest.MonkeyPatch)
     assert "secret" not in everything
 
 
+WAYS = [("1000000", "task"), ("20000", "barrier"), *([] if SPARK_3 else [("100", "exchange")])]
+"""The way for these baskets by the number of rows that a task may have."""
+
+
 def test_rows_decide_the_way_and_the_output_does_not_show_it(caplog: pytest.LogCaptureFixture) -> None:
     source, releases = on_spark(baskets().select("user", "item")), []
     try:
         with caplog.at_level(logging.INFO, "dpsu.spark"):
-            for limit, way in (("1000000", "task"), ("20000", "barrier"), ("100", "exchange")):
+            for limit, way in WAYS:
                 session().conf.set(LIMIT, limit)
                 caplog.clear()
                 with seeded(5):
                     releases.append(released(source, algorithm=dpsu.FocusedGaussian(rounds=2)))
                 assert way in caplog.text
+        session().conf.set(LIMIT, "100")
         with pytest.raises(InvalidArgument, match=LIMIT):
             released(source, candidates=["word1"], false_share=0.01)
     finally:
@@ -265,18 +269,60 @@ def test_a_way_that_cannot_be_taken_is_refused() -> None:
     with pytest.raises(InvalidArgument, match="spark_mode"):
         released(source, spark_mode="driver")
     with pytest.raises(InvalidArgument, match="task"):
-        released(source, spark_mode="exchange", candidates=["word1"], false_share=0.01)
+        released(
+            source, spark_mode="exchange", candidates=["word1"], false_share=0.01
+        )  # Spark 3.5 has no exchange
     with pytest.raises(InvalidArgument, match="spark_mode"):
         released(baskets(), spark_mode="task")
 
 
-def test_an_older_spark_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def on_version(version: str, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Baskets on a session that says it has this version."""
     source = on_spark(baskets().select("user", "item"))
-    monkeypatch.setitem(
-        vars(source.sparkSession), "version", "3.5.6"
-    )  # Spark keeps it there once it was read
-    with pytest.raises(InvalidArgument, match=r"3\.5\.6"):
+    monkeypatch.setattr(type(source.sparkSession), "version", property(lambda _: version))
+    return source
+
+
+def test_an_older_spark_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = on_version("3.4.4", monkeypatch)
+    with pytest.raises(InvalidArgument, match=r"3\.4\.4"):
         released(source)
+
+
+def test_spark_3_5_has_no_exchange(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is refused before anything is spent, and never chosen: neither for many rows nor without room for peers."""
+    source = on_version("3.5.6", monkeypatch)
+    ledger = dpsu.Ledger.create(tmp_path / "ledger.jsonl", epsilon=5.0, delta=1e-3)
+    before = (tmp_path / "ledger.jsonl").read_bytes()
+    with pytest.raises(InvalidArgument, match=r"3\.5\.6.*'barrier'"):
+        released(source, spark_mode="exchange", ledger=ledger)
+    try:
+        with caplog.at_level(logging.INFO, "dpsu.spark"):
+            for limit, obstacle in (("100", LIMIT), ("20000", "dynamicAllocation")):
+                session().conf.set(LIMIT, limit)
+                with pytest.raises(InvalidArgument, match=rf"{LIMIT}.*{obstacle}"):
+                    released(source, ledger=ledger)
+                monkeypatch.setattr(
+                    "dpsu.engines.spark.barrier.setting",
+                    lambda _, name, default: {"spark.dynamicAllocation.enabled": "true"}.get(name, default),
+                )
+    finally:
+        session().conf.unset(LIMIT)
+    assert "exchange" not in caplog.text
+    assert (tmp_path / "ledger.jsonl").read_bytes() == before
+
+
+def test_names_that_spark_3_5_misreads_are_refused_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    frame = baskets().select(COLUMNS["user"], pl.col("item").alias("the.item"))
+    how: dict[str, Any] = {"user": "user", "item": "the.item", **PRIVACY, "algorithm": "weighted-gaussian"}
+    if not SPARK_3:
+        for mode in ("task", "barrier"):
+            assert dpsu.release(on_spark(frame), **how, spark_mode=mode).to_spark().count() > 10
+    source = on_version("3.5.6", monkeypatch).withColumnRenamed("item", "the.item")
+    with pytest.raises(InvalidArgument, match=r"the\.item"):
+        dpsu.release(source, **how)
 
 
 def test_nulls_are_refused_before_anything_is_spent(tmp_path: Path) -> None:
@@ -329,7 +375,9 @@ def test_tables_folders_and_pandas_frames_are_sources(tmp_path: Path) -> None:
     source = on_spark(frame)
     source.createOrReplaceTempView("dpsu_baskets")
     source.write.parquet(str(tmp_path / "folder" / "month=1"))
-    for given in ("dpsu_baskets", str(tmp_path / "folder"), tmp_path / "folder", source.pandas_api()):
+    # pandas-on-Spark 3.5 cannot be imported with NumPy 2.
+    pandas = [] if SPARK_3 else [source.pandas_api()]
+    for given in ("dpsu_baskets", str(tmp_path / "folder"), tmp_path / "folder", *pandas):
         with seeded(5):
             assert released(given, engine="spark").items == wanted
     for wrong, match in (("no_such.table", "table"), (pl.DataFrame(), "createDataFrame")):

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from dpsu.engines.contract import Columns, DigestTest, Rule, Step, Walk
 from dpsu.engines.spark import parts as workers
+from dpsu.engines.spark.frames import arrow_types
 from dpsu.engines.spark.keeping import Scratch, keeper_for
 from dpsu.engines.spark.letters import (
     NAMES,
@@ -35,6 +36,7 @@ from dpsu.engines.spark.letters import read as read_letters
 from dpsu.engines.spark.session import (
     checkpoint,
     named,
+    require_plain_names,
     require_version,
     session_for,
     set_python,
@@ -115,7 +117,7 @@ class SparkEngine:
             raise InvalidArgument(f"there is no spark_mode {mode!r}; there are {', '.join(MODES)}.")
         self._mode = mode
         self._session = session_for(as_spark_frame(source) if is_spark_frame(source) else source)
-        require_version(self._session)
+        require_version(self._session, mode)
         self._keeper = keeper_for(self._session)
         partitions = setting(self._session, "spark.sql.shuffle.partitions", "")
         self._partitions = (
@@ -163,13 +165,13 @@ class SparkEngine:
         require_apart(users, items)
         columns = list(dict.fromkeys([*users, *items, *source.sums]))
         require_columns(columns, frame.columns, label, schema_names=schema_names)
+        require_plain_names(self._session, columns)
         rows = frame.select(*map(named, columns))
         return rows.dropna() if source.drop_nulls else rows
 
     def empty(self, rows: "DataFrame") -> pl.DataFrame:
         """No rows with these columns, on the driver."""
-        # Without a limit of zero, Spark would run tasks to find that there are no rows.
-        return workers.as_frame(rows.limit(0).toArrow())
+        return workers.as_frame(arrow_types(rows).empty_table())
 
     def read(self, source: "Source", stream: Stream) -> Sets:
         """The sets of all users in a Spark frame, divided into parts by a keyed hash of the user."""

@@ -21,8 +21,8 @@ from dpsu.algorithms.public_items import Listed
 from dpsu.engines.local import LocalEngine
 from dpsu.engines.spark.barrier import Room, room_for_peers, run_in_barrier
 from dpsu.engines.spark.keeping import require_keeper
-from dpsu.engines.spark.session import grouped_jobs, setting, translated, whole_number
-from dpsu.engines.spark.whole import PIECES, in_one_task, packed, run_whole
+from dpsu.engines.spark.session import grouped_jobs, is_spark_3, setting, translated, whole_number
+from dpsu.engines.spark.whole import BLOCK, PIECES, in_one_task, packed, run_whole
 from dpsu.errors import CuratorNote, InvalidArgument, NullValues
 from dpsu.outcome.release import Brought
 from dpsu.randomness.stream import Stream
@@ -46,6 +46,7 @@ TASK_ROWS = 50_000_000
 
 IN_ONE_TASK = "levels with method='dpne' or with false_share="
 IN_TASKS = "candidates, n-grams in levels and tuning"
+ON_SPARK_3 = "releases on Spark 3.5"
 
 ON_DRIVER = (
     "The ledger is a file on the driver, which goes away with the application: keep it on storage that stays."
@@ -98,7 +99,10 @@ class SparkJob(Job):
     def _choose(self, engine: "SparkEngine", rows: int) -> tuple[Mode, Room]:
         """One task if the rows are few, else peers if there is room for them. Nothing of the choice is in the output."""
         limit = whole_number(engine.session, LIMIT, TASK_ROWS)
-        exchanged = isinstance(self._job, SingleJob) and "candidates" not in self.promise.parameters
+        old = is_spark_3(engine.session)
+        exchanged = (
+            isinstance(self._job, SingleJob) and "candidates" not in self.promise.parameters and not old
+        )
         if self._mode == "task" or (self._mode is None and rows <= limit):
             return "task", Room(0)
         if self._mode == "exchange" and not exchanged:
@@ -125,9 +129,9 @@ class SparkJob(Job):
             log.info("no barrier stage: %s", room.obstacle)
         if not exchanged:
             raise InvalidArgument(
-                f"{IN_TASKS} run in one Spark task or in a barrier stage; there are more rows than {LIMIT} allows "
-                f"({limit}), and a barrier stage cannot run here: raise the limit if an executor has the memory, or see "
-                "docs/cluster.md for barrier stages."
+                f"{ON_SPARK_3 if old else IN_TASKS} run in one Spark task or in a barrier stage; there are more rows than "
+                f"{LIMIT} allows ({limit}), and no barrier stage is possible here: {room.obstacle}. Raise the limit if an "
+                "executor has the memory, or see docs/cluster.md for barrier stages."
             )
         return "exchange", Room(0)
 
@@ -155,7 +159,7 @@ class SparkJob(Job):
             threads = whole_number(engine.session, "spark.task.cpus", 1)
             task = partial(in_one_task, work=work, threads=threads, none=sets.none)
             with grouped_jobs(engine.session, "dpsu: the release, in one task", self._group), translated():
-                blocks = sets.rows.mapInArrow(packed, "rows binary").repartition(1)
+                blocks = sets.rows.mapInArrow(packed, BLOCK).repartition(1)
                 pieces = blocks.mapInArrow(task, PIECES).collect()
             pieces.sort(key=lambda row: row.place)
             done = pickle.loads(pieces[0].piece)
