@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 import pytest
 from leaks import SECRET, told
-from spark_sessions import SPARK_3, needs_exchange, on_spark, session
+from spark_sessions import EXCHANGE, SPARK_3, needs_exchange, on_spark, session
 
 import dpsu
 from dpsu.engines.spark.jobs import LIMIT
@@ -314,15 +314,22 @@ def test_spark_3_5_has_no_exchange(
     assert (tmp_path / "ledger.jsonl").read_bytes() == before
 
 
-def test_names_that_spark_3_5_misreads_are_refused_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    frame = baskets().select(COLUMNS["user"], pl.col("item").alias("the.item"))
-    how: dict[str, Any] = {"user": "user", "item": "the.item", **PRIVACY, "algorithm": "weighted-gaussian"}
-    if not SPARK_3:
-        for mode in ("task", "barrier"):
-            assert dpsu.release(on_spark(frame), **how, spark_mode=mode).to_spark().count() > 10
-    source = on_version("3.5.6", monkeypatch).withColumnRenamed("item", "the.item")
-    with pytest.raises(InvalidArgument, match=r"the\.item"):
-        dpsu.release(source, **how)
+@pytest.mark.parametrize("mode", ["task", "barrier", EXCHANGE])
+def test_columns_may_have_any_names(mode: str) -> None:
+    """Spark reads a dot as that of a field, and a backtick as a quotation mark."""
+    frame = baskets().select(pl.col("user").alias("the.user"), pl.col("item").alias("the `item`"))
+    how: dict[str, Any] = {
+        "user": "the.user",
+        "item": "the `item`",
+        "algorithm": "weighted-gaussian",
+        **PRIVACY,
+    }
+    with seeded(5):
+        local = dpsu.release(frame, **how)
+    with seeded(5):
+        spark = dpsu.release(on_spark(frame), **how, spark_mode=mode)
+    assert spark.to_polars().equals(local.to_polars())
+    assert spark.to_spark().columns == ["the `item`"]
 
 
 def test_nulls_are_refused_before_anything_is_spent(tmp_path: Path) -> None:
@@ -380,6 +387,7 @@ def test_tables_folders_and_pandas_frames_are_sources(tmp_path: Path) -> None:
     for given in ("dpsu_baskets", str(tmp_path / "folder"), tmp_path / "folder", *pandas):
         with seeded(5):
             assert released(given, engine="spark").items == wanted
+    session().catalog.dropTempView("dpsu_baskets")
     for wrong, match in (("no_such.table", "table"), (pl.DataFrame(), "createDataFrame")):
         with pytest.raises(InvalidArgument, match=match):
             released(wrong, engine="spark")

@@ -17,7 +17,7 @@ import polars as pl
 
 from dpsu.algorithms.job import Chosen
 from dpsu.engines.local import LocalEngine
-from dpsu.engines.spark.frames import arrow_types, spark_types
+from dpsu.engines.spark.frames import arrow_types, map_rows, spark_types
 from dpsu.engines.spark.letters import in_task
 from dpsu.engines.spark.session import (
     checkpoint,
@@ -127,7 +127,7 @@ def run_in_barrier(
     )
     users, items = [*map(named, key_columns(source.user, "user"))], [*map(named, released.names)]
     schema = StructType([*released.fields, StructField(FOUND, BinaryType())])
-    told = rows.repartition(peers, *users).mapInArrow(task, schema, barrier=True)
+    told = map_rows(rows.repartition(peers, *users), task, schema, barrier=True)
     # A barrier stage that gives the result itself would not be run again; and how rows are divided and sorted says nothing.
     kept = checkpoint(told.repartition(spark.parts, *items).sortWithinPartitions(*items))
     with translated():

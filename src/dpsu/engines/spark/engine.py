@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from dpsu.engines.contract import Columns, DigestTest, Rule, Step, Walk
 from dpsu.engines.spark import parts as workers
-from dpsu.engines.spark.frames import arrow_types
+from dpsu.engines.spark.frames import arrow_types, map_rows
 from dpsu.engines.spark.keeping import Scratch, keeper_for
 from dpsu.engines.spark.letters import (
     NAMES,
@@ -36,7 +36,6 @@ from dpsu.engines.spark.letters import read as read_letters
 from dpsu.engines.spark.session import (
     checkpoint,
     named,
-    require_plain_names,
     require_version,
     session_for,
     set_python,
@@ -165,7 +164,6 @@ class SparkEngine:
         require_apart(users, items)
         columns = list(dict.fromkeys([*users, *items, *source.sums]))
         require_columns(columns, frame.columns, label, schema_names=schema_names)
-        require_plain_names(self._session, columns)
         rows = frame.select(*map(named, columns))
         return rows.dropna() if source.drop_nulls else rows
 
@@ -185,7 +183,7 @@ class SparkEngine:
         self._spread_over = min(n_parts, MOST_SHARDS, self._partitions)
         self._shards = self._places(min(n_parts, MOST_SHARDS), -1)
         divide = partial(workers.divide, user=users, parts=self._places(n_parts), stream=stream, label=LABEL)
-        divided = rows.mapInArrow(divide, BLOCKS)
+        divided = map_rows(rows, divide, BLOCKS)
         if words:
             read: Callable[..., Any] = partial(read_text, rule=words, user=users, stream=stream)
             names, schema = [words.name], f"{named(words.name)} string"

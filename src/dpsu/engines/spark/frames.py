@@ -3,9 +3,10 @@
 In this way it is the same with Spark 3.5, which has neither `DataFrame.toArrow` nor `createDataFrame` of Arrow.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pyarrow as pa
@@ -36,11 +37,25 @@ def spark_types(frame: pl.DataFrame) -> "StructType":
     return from_arrow_schema(frame.clear().to_arrow().schema, prefer_timestamp_ntz=True)
 
 
+def map_rows(table: "DataFrame", function: Callable[..., Any], schema: Any, **how: Any) -> "DataFrame":
+    """`mapInArrow` of columns with any names: Spark itself misreads dots and backticks."""
+    places = [f"c{place}" for place in range(len(table.columns))]
+    return table.toDF(*places).mapInArrow(
+        partial(_with_names, names=table.columns, function=function), schema, **how
+    )
+
+
+def _with_names(
+    batches: Iterable[pa.RecordBatch], *, names: list[str], function: Callable[..., Any]
+) -> Iterator[pa.RecordBatch]:
+    yield from function(batch.rename_columns(names) for batch in batches)
+
+
 def to_driver(table: "DataFrame") -> pl.DataFrame:
     """The rows in the memory of this process."""
     types = arrow_types(table)
     with _own_python(table.sparkSession), translated():
-        blocks = table.mapInArrow(packed, BLOCK).collect()
+        blocks = map_rows(table, packed, BLOCK).collect()
     batches = [batch for row in blocks for batch in pa.ipc.open_stream(row.rows)]
     return as_frame(pa.Table.from_batches(batches).cast(types) if batches else types.empty_table())
 

@@ -20,6 +20,7 @@ from dpsu.algorithms.job import Chosen, Job, SingleJob, Tell
 from dpsu.algorithms.public_items import Listed
 from dpsu.engines.local import LocalEngine
 from dpsu.engines.spark.barrier import Room, room_for_peers, run_in_barrier
+from dpsu.engines.spark.frames import map_rows
 from dpsu.engines.spark.keeping import require_keeper
 from dpsu.engines.spark.session import grouped_jobs, is_spark_3, setting, translated, whole_number
 from dpsu.engines.spark.whole import BLOCK, PIECES, in_one_task, packed, run_whole
@@ -159,7 +160,7 @@ class SparkJob(Job):
             threads = whole_number(engine.session, "spark.task.cpus", 1)
             task = partial(in_one_task, work=work, threads=threads, none=sets.none)
             with grouped_jobs(engine.session, "dpsu: the release, in one task", self._group), translated():
-                blocks = sets.rows.mapInArrow(packed, BLOCK).repartition(1)
+                blocks = map_rows(sets.rows, packed, BLOCK).repartition(1)
                 pieces = blocks.mapInArrow(task, PIECES).collect()
             pieces.sort(key=lambda row: row.place)
             done = pickle.loads(pieces[0].piece)

@@ -73,16 +73,6 @@ def require_version(session: "SparkSession", mode: str | None) -> None:
         )
 
 
-def require_plain_names(session: "SparkSession", columns: list[str]) -> None:
-    """Refuse names that Spark 3.5 would misread when it hands the columns to Python."""
-    found = [name for name in columns if re.search(r"[.`]", name)]
-    if found and is_spark_3(session):
-        raise InvalidArgument(
-            f"Spark 3.5 does not hand the column {found[0]!r} to Python, since its name has a dot or a backtick: rename it, "
-            "for example with withColumnRenamed."
-        )
-
-
 def is_spark_3(session: "SparkSession") -> bool:
     """Whether the cluster, or this client of it, is Spark 3.5: it has neither `applyInArrow` nor `DataFrame.toArrow`."""
     import pyspark
