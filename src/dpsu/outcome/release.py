@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
+from polars import selectors
 
 from dpsu.errors import InvalidArgument
 from dpsu.outcome.columns import HOLDERS, columns_beside, sum_of
@@ -231,7 +232,10 @@ class SparkRelease(Release):
     @cached_property
     def _frame(self) -> pl.DataFrame:
         if isinstance(self._names, Brought):
-            return self._names.frame
+            # Tasks have times in the zone of the session. Spark hands over its own in UTC.
+            return self._names.frame.with_columns(
+                selectors.datetime(time_zone="*").dt.convert_time_zone("UTC")
+            )
         from dpsu.engines.spark.frames import to_driver
 
         frame = to_driver(self._spark)

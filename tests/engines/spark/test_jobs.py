@@ -332,6 +332,34 @@ def test_columns_may_have_any_names(mode: str) -> None:
     assert spark.to_spark().columns == ["the `item`"]
 
 
+@pytest.mark.parametrize("mode", ["task", "barrier", EXCHANGE])
+def test_items_keep_their_types(mode: str) -> None:
+    """Times with a zone come out in UTC, whatever the zone of the session."""
+    day = pl.datetime(2026, 1, 1, time_unit="us") + pl.duration(hours=pl.col("user") % 3)
+    frame = pl.DataFrame({"user": np.arange(2000)}).with_columns(
+        day.alias("there"),
+        day.dt.replace_time_zone("UTC").alias("then"),
+        day.dt.date().alias("on"),
+        (pl.col("user") % 2).cast(pl.Decimal(10, 2)).alias("price"),
+        (pl.col("user") % 3 == 1).alias("new"),
+    )
+    columns = {"user": "user", "item": frame.columns[1:]}
+    how: dict[str, Any] = {**columns, **PRIVACY, "algorithm": "weighted-gaussian", "check_user": False}
+    session().conf.set("spark.sql.session.timeZone", "America/New_York")
+    try:
+        with seeded(5):
+            local = dpsu.release(frame, **how)
+        with seeded(5):
+            spark = dpsu.release(on_spark(frame), **how, spark_mode=mode)
+        assert len(local) == 6
+        assert spark.to_polars().equals(local.to_polars())
+        assert spark.to_polars().schema == local.to_polars().schema
+        assert spark.to_spark().dtypes == on_spark(frame).drop("user").dtypes
+        assert {*spark.to_spark().collect()} == {*on_spark(frame).drop("user").collect()}
+    finally:
+        session().conf.unset("spark.sql.session.timeZone")
+
+
 def test_nulls_are_refused_before_anything_is_spent(tmp_path: Path) -> None:
     source = on_spark(pl.DataFrame({"user": [1, 2], "item": ["a", None]}))
     ledger = dpsu.Ledger.create(tmp_path / "ledger.jsonl", epsilon=5.0, delta=1e-3)

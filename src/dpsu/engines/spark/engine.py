@@ -173,6 +173,8 @@ class SparkEngine:
 
     def read(self, source: "Source", stream: Stream) -> Sets:
         """The sets of all users in a Spark frame, divided into parts by a keyed hash of the user."""
+        from pyspark.sql.types import StringType, StructField, StructType
+
         rows, words = self.rows_of(source), source.text
         users = key_columns(source.user, "user")
         items = [words.column] if words and words.column else key_columns(source.item, "item")
@@ -186,11 +188,12 @@ class SparkEngine:
         divided = map_rows(rows, divide, BLOCKS)
         if words:
             read: Callable[..., Any] = partial(read_text, rule=words, user=users, stream=stream)
-            names, schema = [words.name], f"{named(words.name)} string"
+            schema = StructType([StructField(words.name, StringType())])
         else:
             read = partial(read_sets, user=users, item=items, sums=source.sums, stream=stream)
-            names, schema = items, rows.select(*map(named, items)).schema
-        build = on_table(workers.build_part, read_frame=read, item=names)
+            schema = rows.select(*map(named, items)).schema
+        types = arrow_types(self._session.createDataFrame([], schema))
+        build = on_table(workers.build_part, read_frame=read, types=types)
         parts = self._grouped(divided).applyInArrow(build, SCHEMA)
         return Sets(self._keeper.keep(self._spread(parts, "place")), schema)
 

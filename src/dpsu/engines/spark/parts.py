@@ -127,9 +127,10 @@ def as_block(rows: pa.Table) -> bytes:
 
 
 def build_part(
-    table: pa.Table, *, read_frame: Callable[[pl.DataFrame], UserSets], item: list[str]
+    table: pa.Table, *, read_frame: Callable[[pl.DataFrame], UserSets], types: pa.Schema
 ) -> pa.Table:
-    """The sets of the users of one part, read as the local engine reads a frame, and the names of their items.
+    """The sets of the users of one part, read as the local engine reads a frame, and the names of their items, which come
+    out in these types.
 
     Items are numbered in the order of their digests, and so in the order of their shards.
     """
@@ -139,15 +140,9 @@ def build_part(
     held, longest = np.ones(sets.n_items, np.bool_), longest_of(sets.indptr)
     items, digests = places(order)[sets.items], sets.item_digests[order]
     rows = Rows(sets.indptr, items, sets.user_digests, digests, held, longest)
-    wanted = set(item) <= set(own.column_names)
-    types = pa.schema([own.schema.field(name) for name in item]) if wanted else _strings(item)
     place = table.column("place")[0].as_py()
     letters = [Letter(place, SELF, rows), Letter(place, NAMES, (sets.names, order, types))]
     return as_table([*letters, Letter(place, VALUES, sets.values)] if sets.values else letters)
-
-
-def _strings(columns: list[str]) -> pa.Schema:
-    return pa.schema([(name, pa.string()) for name in columns])
 
 
 def as_frame(table: pa.Table) -> pl.DataFrame:
