@@ -4,10 +4,10 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-spark test-bounds test-browser test-wheel test-databases test-hostile fuzz audit docs lint format bench paper clean
+.PHONY: help demo test test-spark test-spark35 test-bounds test-browser test-wheel test-databases test-hostile fuzz audit docs lint format bench paper clean
 
 help:  ## this list
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 $(VENV)/core: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -31,6 +31,14 @@ $(VENV)/spark: $(VENV)/core
 
 test-spark: $(VENV)/spark  ## the Spark engine, on a session of this machine; needs Java 17
 	$(VENV)/spark-env/bin/python -m pytest -q tests/engines/test_contract.py tests/engines/spark
+
+$(VENV)/spark35: $(VENV)/core
+	$(PYTHON) -m venv $(VENV)/spark35-env
+	$(VENV)/spark35-env/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[spark]' 'pyspark==3.5.*' 'pytest>=8'
+	@touch $@
+
+test-spark35: $(VENV)/spark35  ## the same with Spark 3.5, for one task and the barrier stage: what takes about two minutes
+	$(VENV)/spark35-env/bin/python -m pytest -q tests/engines/spark/test_jobs.py tests/engines/spark/test_engine.py::test_spark_releases_what_this_machine_does
 
 test-bounds: $(VENV)/dev  ## compiled loops with their bounds checked
 	cache=$$(mktemp -d) && NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$$cache $(BIN)/python -m pytest -n 2 -q tests/kernels tests/randomness tests/sets tests/engines/test_contract.py; status=$$?; rm -rf $$cache; exit $$status

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 from peer_threads import Together, desks
-from spark_sessions import require_spark, session
+from spark_sessions import needs_exchange, on_spark, require_spark
 
 import dpsu
 from dpsu.algorithms.catalogue import find
@@ -53,7 +53,7 @@ class Bench:
     def frame(self, frame: pl.DataFrame) -> Any:
         if self.name != "spark":
             return frame
-        return session().createDataFrame(frame.to_arrow()).repartition(3)
+        return on_spark(frame).repartition(3)
 
     def __enter__(self) -> "Bench":
         self.engine = self._engine()
@@ -92,7 +92,12 @@ class Bench:
         }
 
 
-ENGINES = ["local", "threads", "peers", *(["spark"] if find_spec("pyspark") else [])]
+ENGINES = [
+    "local",
+    "threads",
+    "peers",
+    *([pytest.param("spark", marks=needs_exchange)] if find_spec("pyspark") else []),
+]
 """PySpark is in the environment of `make test-spark` alone."""
 
 

@@ -2,10 +2,22 @@
 
 import shutil
 from functools import cache
+from importlib.metadata import version
 from importlib.util import find_spec
+from itertools import count
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
+import polars as pl
 import pytest
+
+SPARK_3 = find_spec("pyspark") is not None and version("pyspark").startswith("3.")
+
+needs_exchange = pytest.mark.skipif(SPARK_3, reason="the exchange needs Spark 4")
+
+EXCHANGE = pytest.param("exchange", marks=needs_exchange)
+"""The mode, for tests of several."""
 
 CONFIG = {
     "spark.driver.memory": "2g",
@@ -21,6 +33,19 @@ def require_spark() -> None:
         pytest.skip("PySpark is not installed: `make test-spark` runs this test")
     if shutil.which("java") is None:
         pytest.skip("there is no Java on this machine, which Spark needs")
+
+
+FILES, NUMBERS = TemporaryDirectory(prefix="dpsu-spark-"), count()
+
+
+def on_spark(frame: pl.DataFrame) -> Any:
+    """The frame on Spark, in two partitions. Every version reads files with the same types."""
+    require_spark()
+    folder, half = Path(FILES.name, str(next(NUMBERS))), frame.height // 2
+    folder.mkdir()
+    for name, part in (("a", frame.head(half)), ("b", frame.slice(half))):
+        part.write_parquet(folder / f"{name}.parquet")
+    return session().read.parquet(str(folder))
 
 
 @cache

@@ -207,8 +207,8 @@ class Series:
         if engine.name != "local":
             raise InvalidArgument(
                 "a series runs on the local engine: its state, which is as secret as the data, stays in one file on one "
-                "machine, and a Spark task would need all of it. Pass source.select(...).toArrow() with the columns of "
-                "users and items."
+                "machine, and a Spark task would need all of it. Pass source.select(...).toArrow(), or in Spark 3.5 "
+                "toPandas(), with the columns of users and items."
             )
         with series_state.locked(self.path) as state:
             mechanism = _mechanism(state.header)

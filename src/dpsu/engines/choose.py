@@ -22,7 +22,8 @@ def engine_for(source: Any, name: str | None = None, spark_mode: Mode | None = N
         raise InvalidArgument(f"there is no engine {name!r}; there are {', '.join(ENGINES)}.")
     if name == "local" and is_spark_frame(source):
         raise InvalidArgument(
-            "a Spark frame is released on Spark; for the local engine pass source.toArrow()."
+            "a Spark frame is released on Spark; for the local engine pass source.toArrow(), or in Spark 3.5 "
+            "source.toPandas()."
         )
     if spark_mode not in (None, *MODES):
         raise InvalidArgument(f"there is no spark_mode {spark_mode!r}; there are {', '.join(MODES)}.")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
+from polars import selectors
 
 from dpsu.errors import InvalidArgument
 from dpsu.outcome.columns import HOLDERS, LISTED, columns_beside, sum_of
@@ -222,19 +223,22 @@ class SparkRelease(Release):
         names = self._names
         if names.session is None:
             raise InvalidArgument("this release was copied from another process and has no Spark session.")
-        if names.frame.height:
-            made = names.session.createDataFrame(names.frame.to_arrow())
-        else:  # Connect refuses no rows
-            made = names.session.createDataFrame(names.frame.clear(1).to_arrow()).limit(0)
+        from dpsu.engines.spark.frames import to_cluster
+
+        made = to_cluster(names.session, names.frame)
         columns = [f"`{name.replace('`', '``')}`" for name in made.columns]
         return made.repartition(names.partitions, *columns).sortWithinPartitions(*columns)
 
     @cached_property
     def _frame(self) -> pl.DataFrame:
         if isinstance(self._names, Brought):
-            return self._names.frame
-        frame = pl.from_arrow(self._spark.toArrow())
-        assert isinstance(frame, pl.DataFrame)
+            # Tasks have times in the zone of the session. Spark hands over its own in UTC.
+            return self._names.frame.with_columns(
+                selectors.datetime(time_zone="*").dt.convert_time_zone("UTC")
+            )
+        from dpsu.engines.spark.frames import to_driver
+
+        frame = to_driver(self._spark)
         return frame.sort(frame.columns)
 
     @cached_property
@@ -251,9 +255,9 @@ class SparkRelease(Release):
         counted = [HOLDERS] * (HOLDERS in self._beside)
         columns = [*counted, *(name for name in self._spark.columns if name not in counted)]
         ordered = self._spark.sort(*columns, ascending=[name not in counted for name in columns])
-        found = pl.from_arrow(ordered.limit(count).toArrow())
-        assert isinstance(found, pl.DataFrame)
-        return found
+        from dpsu.engines.spark.frames import to_driver
+
+        return to_driver(ordered.limit(count))
 
     def to_spark(self) -> Any:
         """The items as a Spark frame, not sorted, without a reference to the source data."""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-from spark_sessions import require_spark
+from spark_sessions import needs_exchange, require_spark
 
 import dpsu
 from dpsu.testing import seeded
@@ -50,6 +50,7 @@ spark.stop()
 """
 
 
+@needs_exchange
 def test_connect_releases_what_this_machine_does(tmp_path: Path) -> None:
     require_spark()
     rng = np.random.default_rng(2)

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 import pytest
 from leaks import SECRET, told
-from spark_sessions import require_spark, session
+from spark_sessions import EXCHANGE, needs_exchange, on_spark, require_spark, session
 
 import dpsu
 from dpsu.algorithms.request import Request
@@ -65,11 +65,6 @@ def words(users: int = 2000) -> pl.DataFrame:
     return frame.select("user", item=pl.format("word{}", "item"))
 
 
-def on_spark(frame: pl.DataFrame) -> Any:
-    require_spark()
-    return session().createDataFrame(frame.to_arrow())
-
-
 def both(frame: pl.DataFrame, mode: str | None = None, **options: Any) -> tuple[dpsu.Release, dpsu.Release]:
     """The same seeded release on this machine and on Spark."""
     with seeded(5):
@@ -82,7 +77,7 @@ IN_TASKS = (dpsu.FocusedGaussian(rounds=4), dpsu.PolicyLaplace(parts=3))
 """What tasks run is the local engine, or peers (tests/engines/test_peers.py), with every algorithm."""
 
 RUNS = [
-    *[("exchange", algorithm) for algorithm in ALGORITHMS],
+    *[pytest.param("exchange", algorithm, marks=needs_exchange) for algorithm in ALGORITHMS],
     *[("task", algorithm) for algorithm in IN_TASKS],
     *[("barrier", algorithm) for algorithm in (*IN_TASKS, dpsu.Auto(parts=2), dpsu.Mad2r())],
 ]
@@ -96,6 +91,7 @@ def test_spark_releases_what_this_machine_does(algorithm: str, mode: str) -> Non
     assert spark.statement == local.statement
 
 
+@needs_exchange
 def test_users_without_any_word_are_no_error() -> None:
     """Alone in a part of an exchange they have no items there, and no letters come to it."""
     frame = pl.DataFrame({"user": range(9), "body": ["..."] * 8 + ["hello"]})
@@ -113,7 +109,7 @@ def corpus_of(name: str) -> pl.DataFrame:
     return frame.with_columns(pl.col(pl.UInt32).cast(pl.Int64))
 
 
-@pytest.mark.parametrize("mode", ["barrier", "exchange"])
+@pytest.mark.parametrize("mode", ["barrier", EXCHANGE])
 @pytest.mark.parametrize("name", ["reddit_like", "arxiv_titles_small"])
 def test_corpora_give_the_same_release(name: str, mode: str) -> None:
     frame = corpus_of(name)
@@ -125,13 +121,13 @@ def test_corpora_give_the_same_release(name: str, mode: str) -> None:
     assert len(local) > 50
 
 
-@pytest.mark.parametrize("mode", ["barrier", "exchange"])
+@pytest.mark.parametrize("mode", ["barrier", EXCHANGE])
 def test_a_release_stays_on_spark_until_asked(
     mode: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     local, spark = both(words(), mode, user="user", item="item", algorithm="weighted-gaussian")
     monkeypatch.setattr(
-        type(spark.to_spark()), "toArrow", lambda frame: pytest.fail("items left the cluster")
+        type(spark.to_spark()), "collect", lambda frame: pytest.fail("items left the cluster")
     )
     assert len(spark) == len(local)
     spark.write.parquet(str(tmp_path / "items"))
@@ -139,7 +135,7 @@ def test_a_release_stays_on_spark_until_asked(
     assert spark.to_spark().columns == ["item"]
 
 
-@pytest.mark.parametrize("mode", ["barrier", "exchange"])
+@pytest.mark.parametrize("mode", ["barrier", EXCHANGE])
 def test_tables_are_dropped_at_the_end(mode: str) -> None:
     source = on_spark(words())
     kept = session()._jsc.getPersistentRDDs
@@ -153,6 +149,7 @@ def test_tables_are_dropped_at_the_end(mode: str) -> None:
         assert set(kept()) <= before
 
 
+@needs_exchange
 def test_scratch_tables_do_where_there_is_no_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As on a serverless platform; all of them are dropped, also after a failure."""
     source = on_spark(words())
@@ -238,6 +235,7 @@ def test_csv_files_with_other_columns_are_refused(tmp_path: Path) -> None:
         dpsu.release(tmp_path, user="user", item="item", **PRIVACY)
 
 
+@needs_exchange
 def test_tables_are_dropped_after_a_failure() -> None:
     def fail(engine: Any, items: Any) -> Any:
         assert set(kept()) - before
@@ -277,6 +275,7 @@ def weighted_here() -> list[str]:
         ).items
 
 
+@needs_exchange
 def test_a_killed_worker_changes_nothing(tmp_path: Path) -> None:
     marker = tmp_path / "killed"
 
@@ -292,6 +291,7 @@ def test_a_killed_worker_changes_nothing(tmp_path: Path) -> None:
     assert marker.exists()
 
 
+@needs_exchange
 def test_evicted_tables_are_computed_again_to_the_same_bit() -> None:
     def evict(engine: Any, items: Any) -> Any:
         for table in engine._keeper._cached:
@@ -301,7 +301,7 @@ def test_evicted_tables_are_computed_again_to_the_same_bit() -> None:
     assert weighted_on_spark(evict) == weighted_here()
 
 
-@pytest.mark.parametrize("mode", ["barrier", "exchange"])
+@pytest.mark.parametrize("mode", ["barrier", EXCHANGE])
 def test_logs_show_neither_key_nor_items(tmp_path: Path, mode: str) -> None:
     """A run of its own with an event log and Spark's log at INFO; the control finds what must be there."""
     require_spark()
@@ -390,6 +390,9 @@ with seeded(5):
         words, user="user", item="item", epsilon=3.0, delta=1e-5, algorithm="focused-gaussian", spark_mode="barrier"
     )
 release.save(sys.argv[3])
+if spark.version < "4":  # no exchange
+    spark.stop()
+    sys.exit()
 
 def names_after_a_loss(engine, sets, items, names=SparkEngine.names):
     pids = spark.range(1).mapInArrow(
@@ -447,11 +450,13 @@ def test_an_executor_lost_in_round_10_of_a_barrier_stage_changes_nothing(losses:
     assert pl.read_parquet(folder / "out.parquet")["item"].to_list() == local.items
 
 
+@needs_exchange
 def test_a_lost_executor_without_a_checkpoint_directory_stops_the_release(losses: tuple[Path, str]) -> None:
     """The items of the rounds before are gone, and no others take their place."""
     assert "setCheckpointDir" in losses[1]
 
 
+@needs_exchange
 def test_with_a_checkpoint_directory_a_lost_executor_changes_nothing(losses: tuple[Path, str]) -> None:
     five_rounds = {"epsilon": 3.0, "delta": 1e-5, "algorithm": dpsu.FocusedGaussian(rounds=5)}
     with seeded(5):
@@ -480,6 +485,7 @@ spark.stop()
 """
 
 
+@needs_exchange
 def test_the_checkpoint_directory_keeps_the_release_alone(tmp_path: Path) -> None:
     """One table is left, that of the released items; the control deletes it and finds none."""
     require_spark()

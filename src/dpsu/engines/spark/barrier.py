@@ -17,8 +17,17 @@ import polars as pl
 
 from dpsu.algorithms.job import Chosen
 from dpsu.engines.local import LocalEngine
+from dpsu.engines.spark.frames import arrow_types, map_rows, spark_types
 from dpsu.engines.spark.letters import in_task
-from dpsu.engines.spark.session import checkpoint, named, setting, translated, whole_number
+from dpsu.engines.spark.session import (
+    checkpoint,
+    context_of,
+    is_spark_3,
+    named,
+    setting,
+    translated,
+    whole_number,
+)
 from dpsu.engines.spark.whole import Done, as_stream
 from dpsu.sources.columns import key_columns
 
@@ -63,7 +72,9 @@ def room_for_peers(session: Any) -> Room:
     if setting(session, "spark.dynamicAllocation.enabled", "false").lower() == "true":
         return Room(0, "spark.dynamicAllocation.enabled is on, with which Spark has no barrier stages")
     asked = whole_number(session, PEERS, 0)
-    context = getattr(session, "sparkContext", None)
+    context = context_of(session)
+    if context is None and is_spark_3(session):
+        return Room(0, "a Connect client of Spark 3.5 has no checkpoints, which keep the released items")
     found = None if context is None else _slots(context)
     if found is None and asked:
         return Room(asked)
@@ -104,9 +115,7 @@ def run_in_barrier(
 
     threads = whole_number(spark.session, "spark.task.cpus", 1)
     with LocalEngine(1) as local:
-        like = spark.session.createDataFrame(
-            work(none, local)[1].clear(1).to_arrow()
-        )  # Connect refuses no rows
+        released = spark_types(work(none, local)[1])
     task = partial(
         _in_task,
         work=work,
@@ -114,11 +123,11 @@ def run_in_barrier(
         passport=Passport.fresh(),
         threads=threads,
         parts=spark.parts,
-        types=like.toArrow().schema,
+        types=arrow_types(spark.session.createDataFrame([], released)),
     )
-    users, items = [*map(named, key_columns(source.user, "user"))], [*map(named, like.columns)]
-    schema = StructType([*like.schema.fields, StructField(FOUND, BinaryType())])
-    told = rows.repartition(peers, *users).mapInArrow(task, schema, barrier=True)
+    users, items = [*map(named, key_columns(source.user, "user"))], [*map(named, released.names)]
+    schema = StructType([*released.fields, StructField(FOUND, BinaryType())])
+    told = map_rows(rows.repartition(peers, *users), task, schema, barrier=True)
     # A barrier stage that gives the result itself would not be run again; and how rows are divided and sorted says nothing.
     kept = checkpoint(told.repartition(spark.parts, *items).sortWithinPartitions(*items))
     with translated():

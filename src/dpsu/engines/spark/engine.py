@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from dpsu.engines.contract import Columns, DigestTest, Rule, Step, Walk
 from dpsu.engines.spark import parts as workers
+from dpsu.engines.spark.frames import arrow_types, map_rows
 from dpsu.engines.spark.keeping import Scratch, keeper_for
 from dpsu.engines.spark.letters import (
     NAMES,
@@ -79,7 +80,10 @@ class Item(NamedTuple):
 
     def with_listed(self) -> "Item":
         """The same with the column that says which items are candidates."""
-        return Item(self.spark.add(LISTED, "boolean"), self.arrow.append(pa.field(LISTED, pa.bool_())))
+        from pyspark.sql.types import BooleanType, StructField, StructType
+
+        spark = StructType([*self.spark.fields, StructField(LISTED, BooleanType())])
+        return Item(spark, self.arrow.append(pa.field(LISTED, pa.bool_())))
 
 
 @dataclass(frozen=True, repr=False)
@@ -137,7 +141,7 @@ class SparkEngine:
     def __init__(self, source: Any, mode: "Mode | None" = None) -> None:
         self._mode = mode
         self._session = session_for(as_spark_frame(source) if is_spark_frame(source) else source)
-        require_version(self._session)
+        require_version(self._session, mode)
         self._keeper = keeper_for(self._session)
         partitions = setting(self._session, "spark.sql.shuffle.partitions", "")
         self._partitions = (
@@ -191,8 +195,7 @@ class SparkEngine:
 
     def empty(self, rows: "DataFrame") -> pl.DataFrame:
         """No rows with these columns, on the driver."""
-        # Without a limit of zero, Spark would run tasks to find that there are no rows.
-        return workers.as_frame(rows.limit(0).toArrow())
+        return workers.as_frame(arrow_types(rows).empty_table())
 
     def read(self, source: "Source", stream: Stream) -> Sets:
         """The sets of all users in a Spark frame, divided into parts by a keyed hash of the user."""
@@ -204,7 +207,7 @@ class SparkEngine:
             items = key_columns(source.item, "item")
             read = partial(read_sets, user=users, item=items, sums=source.sums, stream=stream)
             columns = self.rows_of(source).select(*map(named, items))
-            item = Item(columns.schema, columns.limit(0).toArrow().schema)
+            item = Item(columns.schema, arrow_types(columns))
         parts = self._divided(source, stream, on_table(workers.build_part, read_frame=read))
         return Sets(parts, parts, item)
 
@@ -226,7 +229,7 @@ class SparkEngine:
         self._spread_over = min(n_parts, MOST_SHARDS, self._partitions)
         self._parts, self._shards = self._places(n_parts), self._places(min(n_parts, MOST_SHARDS), -1)
         divide = partial(workers.divide, user=users, parts=self._parts, stream=stream, label=LABEL)
-        blocks = rows.mapInArrow(divide, BLOCKS)
+        blocks = map_rows(rows, divide, BLOCKS)
         return self._kept(self._grouped(blocks).applyInArrow(build, SCHEMA))
 
     def ngrams(self, corpus: Texts, before: tuple[Sets, Items] | None = None) -> Sets:

@@ -21,9 +21,17 @@ from dpsu.algorithms.job import Chosen, Job, Tell
 from dpsu.algorithms.public_items import Listed
 from dpsu.engines.local import LocalEngine
 from dpsu.engines.spark.barrier import Room, room_for_peers, run_in_barrier
+from dpsu.engines.spark.frames import map_rows
 from dpsu.engines.spark.keeping import require_keeper
-from dpsu.engines.spark.session import batches_of_rows, grouped_jobs, setting, translated, whole_number
-from dpsu.engines.spark.whole import PIECES, in_one_task, packed, run_whole
+from dpsu.engines.spark.session import (
+    batches_of_rows,
+    grouped_jobs,
+    is_spark_3,
+    setting,
+    translated,
+    whole_number,
+)
+from dpsu.engines.spark.whole import BLOCK, PIECES, in_one_task, packed, run_whole
 from dpsu.errors import CuratorNote, InvalidArgument, NullValues
 from dpsu.outcome.release import Brought
 from dpsu.randomness.stream import Stream
@@ -112,6 +120,12 @@ class SparkJob(Job):
             if room.obstacle is None:
                 return "barrier", room
             log.info("no barrier stage: %s", room.obstacle)
+        if is_spark_3(engine.session):
+            raise InvalidArgument(
+                "releases on Spark 3.5 run in one Spark task or in a barrier stage; there are more rows than "
+                f"{LIMIT} allows ({limit}), and no barrier stage is possible here: {room.obstacle}. Raise the limit if an "
+                "executor has the memory, or see docs/cluster.md for barrier stages."
+            )
         return "exchange", Room(0)
 
     def select(self, engine: Any, sets: Any, lists: Listed, stream: Stream, tell: Tell) -> Chosen:
@@ -138,7 +152,7 @@ class SparkJob(Job):
             threads = whole_number(engine.session, "spark.task.cpus", 1)
             task = partial(in_one_task, work=work, threads=threads, none=sets.none)
             with self._on_rows(sets, "dpsu: the release, in one task"), translated():
-                blocks = sets.rows.mapInArrow(packed, "rows binary").repartition(1)
+                blocks = map_rows(sets.rows, packed, BLOCK).repartition(1)
                 pieces = blocks.mapInArrow(task, PIECES).collect()
             pieces.sort(key=lambda row: row.place)
             done = pickle.loads(pieces[0].piece)

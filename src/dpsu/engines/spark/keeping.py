@@ -7,7 +7,7 @@ remove checkpoints, they are scratch tables in a schema of the caller's.
 import os
 from typing import TYPE_CHECKING, Protocol
 
-from dpsu.engines.spark.session import checkpoint, drop_checkpoint, named, setting, translated
+from dpsu.engines.spark.session import checkpoint, context_of, drop_checkpoint, named, setting, translated
 from dpsu.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def keeper_for(session: "SparkSession") -> Keeper:
 
 def require_keeper(session: "SparkSession") -> None:
     """Refuse the exchange where its tables, which contain exact sums, could not be removed."""
-    if getattr(session, "sparkContext", None) is None and not setting(session, SCRATCH, ""):
+    if context_of(session) is None and not setting(session, SCRATCH, ""):
         raise InvalidArgument(
             "spark_mode='exchange' keeps tables with exact sums between rounds, and a Connect client cannot remove them "
             f"from the executors: set {SCRATCH} to a schema for scratch tables that nobody else can read, or set "

@@ -20,7 +20,7 @@ OURS = re.compile(r"dpsu\.errors\.(\w+): ([^\n]+)")
 BATCH_BYTES, MOST_BYTES = "spark.sql.execution.arrow.maxBytesPerBatch", str(2**31 - 1)
 
 REMEDIES = {
-    r"SPARK_JOB_CANCELLED|OPERATION_CANCELED": (
+    r"SPARK_JOB_CANCELLED|OPERATION_CANCELED|Job \d+ cancelled": (
         "the Spark jobs of this release were cancelled; nothing was released"
     ),
     r"CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND|Checkpoint block rdd_\S+ not found": (
@@ -38,7 +38,7 @@ REMEDIES = {
     ),
     r"BARRIER_STAGE|[Bb]arrier (execution mode|stage)": (
         "Spark could not run the barrier stage, perhaps for lack of free slots; nothing was released. Free executors, lower "
-        "spark.dpsu.peers, or pass spark_mode='exchange' (docs/cluster.md)"
+        "spark.dpsu.peers, or on Spark 4 pass spark_mode='exchange' (docs/cluster.md)"
     ),
 }
 """What to do about failures of a cluster, by what Spark says."""
@@ -56,17 +56,38 @@ def session_for(source: Any) -> "SparkSession":
         return SparkSession.builder.appName("dpsu").getOrCreate()
     except Exception as error:
         raise SourceError(
-            f"no Spark session could be made ({type(error).__name__}); Spark 4 needs Java 17 or later: see docs/cluster.md"
+            f"no Spark session could be made ({type(error).__name__}); Spark 4 needs Java 17 or later, "
+            "Spark 3.5 needs Java 8, 11 or 17: see docs/cluster.md"
         ) from None
 
 
-def require_version(session: "SparkSession") -> None:
-    """Refuse Spark 3, which has neither `DataFrame.toArrow` nor `applyInArrow`."""
-    if re.match(r"[1-3]\.", session.version):
+def require_version(session: "SparkSession", mode: str | None) -> None:
+    """Refuse Spark before 3.5, which has no barrier stages of `mapInArrow`, and the exchange before Spark 4."""
+    if re.match(r"([12]|3\.[0-4])\.", session.version):
         raise InvalidArgument(
-            f"the Spark engine needs Spark 4, and this session has Spark {session.version}: use a newer cluster "
+            f"the Spark engine needs Spark 3.5 or later, and this session has Spark {session.version}: use a newer cluster "
             "(docs/cluster.md), or the local engine with the rows as files or in an Arrow table."
         )
+    if mode == "exchange" and is_spark_3(session):
+        raise InvalidArgument(
+            f"spark_mode='exchange' needs Spark 4, here and on the cluster, which has Spark {session.version}: pass "
+            "spark_mode='task' or spark_mode='barrier' (docs/cluster.md)."
+        )
+
+
+def is_spark_3(session: "SparkSession") -> bool:
+    """Whether the cluster, or this client of it, is Spark 3.5: it has neither `applyInArrow` nor `DataFrame.toArrow`."""
+    import pyspark
+
+    return any(version.startswith("3.") for version in (session.version, pyspark.__version__))
+
+
+def context_of(session: "SparkSession") -> Any:
+    """The Spark context; None through Connect, whose sessions have none."""
+    try:
+        return session.sparkContext
+    except (AttributeError, NotImplementedError):
+        return None
 
 
 def named(column: str) -> str:
@@ -95,7 +116,7 @@ def set_python(session: "SparkSession") -> Callable[[], None]:
 
     On other machines the path may differ, and with Spark Connect the server decides: there the session must set it.
     """
-    context = getattr(session, "sparkContext", None)
+    context = context_of(session)
     said = "PYSPARK_PYTHON" in os.environ or (context and context.getConf().contains("spark.pyspark.python"))
     if context is None or said or not context.master.startswith("local"):
         return lambda: None
@@ -109,7 +130,7 @@ def set_python(session: "SparkSession") -> Callable[[], None]:
 
 def checkpoint(table: "DataFrame") -> "DataFrame":
     """Compute the table now and drop its plan: in the session's checkpoint directory, or else on the executors."""
-    context = getattr(table.sparkSession, "sparkContext", None)
+    context = context_of(table.sparkSession)
     folder = table.sparkSession.conf.get("spark.checkpoint.dir", None) or (
         context and context.getCheckpointDir()
     )
@@ -154,7 +175,7 @@ def grouped_jobs(session: "SparkSession", description: str, group: str) -> Itera
 
     A group that the caller has set stays. Connect has tags instead.
     """
-    context = getattr(session, "sparkContext", None)
+    context = context_of(session)
     if context is None:
         session.addTag(group)
     else:
@@ -196,5 +217,7 @@ def _translation(error: Exception) -> DpsuError:
     for pattern, remedy in REMEDIES.items():
         if re.search(pattern, text):
             return SourceError(remedy)
-    condition = getattr(error, "getCondition", lambda: None)() or type(error).__name__
-    return SourceError(f"Spark failed with {condition}; see its log, for the curator only")
+    condition = getattr(error, "getCondition", getattr(error, "getErrorClass", lambda: None))()
+    return SourceError(
+        f"Spark failed with {condition or type(error).__name__}; see its log, for the curator only"
+    )

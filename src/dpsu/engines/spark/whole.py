@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 PIECES = "place long, piece binary"
+BLOCK = "rows binary"
 PIECE_ROWS = 1 << 16
 
 
@@ -78,6 +79,15 @@ def packed(batches: Iterable["pa.RecordBatch"]) -> Iterator["pa.RecordBatch"]:
         yield pa.record_batch({"rows": pa.array([pack(table)], pa.binary())})
 
 
+def unpacked(batches: Iterable["pa.RecordBatch"]) -> Iterator["pa.RecordBatch"]:
+    """The rows of blocks."""
+    import pyarrow as pa
+
+    for batch in batches:
+        for block in batch.column(0):
+            yield from pa.ipc.open_stream(block.as_buffer())
+
+
 def in_one_task(
     batches: Iterable["pa.RecordBatch"],
     *,
@@ -86,11 +96,9 @@ def in_one_task(
     threads: int,
 ) -> Iterator["pa.RecordBatch"]:
     """The whole run on the blocks of rows of this task, as pieces."""
-    import pyarrow as pa
 
     def run() -> tuple[Done, pl.DataFrame]:
-        blocks = (block for batch in batches for block in batch.column(0))
-        rows = as_stream(each for block in blocks for each in pa.ipc.open_stream(block.as_buffer()))
+        rows = as_stream(unpacked(batches))
         with LocalEngine(threads) as engine:
             return work(none if rows is None else rows, engine)
 
