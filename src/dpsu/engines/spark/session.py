@@ -32,6 +32,10 @@ REMEDIES = {
         "executors were lost several times, perhaps for lack of memory; nothing was released. Give them more "
         "spark.executor.memoryOverhead, or use more of them (docs/cluster.md)"
     ),
+    r"OversizedAllocationException": (
+        "the rows are too large for one task of Spark 3.5; nothing was released. Pass spark_mode='barrier', or lower "
+        "spark.dpsu.taskRows (docs/cluster.md)"
+    ),
     r"NOT_SUPPORTED_WITH_SERVERLESS|not supported on serverless": (
         "this platform has no cache and no checkpoints; set spark.dpsu.scratch to a schema for scratch tables that nobody "
         "else can read (docs/cluster.md)"
