@@ -7,6 +7,7 @@ A parcel travels as an Arrow table of fixed-size values: nothing that arrives is
 
 import hmac
 import os
+import socket
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -35,8 +36,17 @@ PATIENCE = 10.0
 TIMEOUT = 60.0
 """Seconds for an answer."""
 
+CONNECT = 5.0
+"""Seconds for a connection to a peer that listens already."""
+
 MOST_SENDERS = 16
 """Threads that send parcels; a cluster may have hundreds of peers."""
+
+
+REMEDY = (
+    "Executors must reach each other on ephemeral ports, at the addresses that the driver sees: let them, or pass "
+    "spark_mode='exchange' (docs/cluster.md)"
+)
 
 
 class PeerLost(SourceError):
@@ -105,9 +115,11 @@ class FlightExchange:
         headers = [(TOKEN.encode(), token.encode())]
         self._options = flight.FlightCallOptions(headers=headers)
         self._soon = flight.FlightCallOptions(headers=headers, timeout=TIMEOUT)
-        for place, greeting in enumerate(greetings):
-            host, port, _ = greeting.split()
-            self._clients.append(None if place == self.rank else self._connected(host, port))
+        addresses = [greeting.split()[:2] for greeting in greetings]
+        others = [address for place, address in enumerate(addresses) if place != self.rank]
+        list(self._pool.map(lambda address: _require_way(*address), others))
+        for place, address in enumerate(addresses):
+            self._clients.append(None if place == self.rank else self._connected(*address))
         self._office.open(token)
 
     def swap(self, parcels: Sequence[Columns]) -> list[Columns]:
@@ -158,6 +170,19 @@ class FlightExchange:
                 list(self._clients[sender].do_action(flight.Action("present", b""), self._soon))
             except (flight.FlightError, pa.ArrowException, OSError):
                 raise PeerLost("a peer of this release does not answer") from None
+
+
+def _require_way(host: str, port: str) -> None:
+    """Raise an error if no connection can be made: Flight would wait longer, and not say why."""
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), CONNECT).close()
+    except ConnectionRefusedError:  # it has ended, unless a firewall says so
+        raise PeerLost("a peer of this release has ended") from None
+    except OSError as error:
+        raise SourceError(
+            f"the tasks of the barrier stage cannot reach each other: no way to {host}, port {port} "
+            f"({error.strerror or 'no answer'}); nothing was released. {REMEDY}"
+        ) from None
 
 
 class _Office(flight.FlightServerBase):  # type: ignore[misc]
