@@ -24,6 +24,7 @@ WAIT = 240.0
 SETTINGS = {
     "spark.blockManager.port": str(BLOCKS),
     "spark.driver.memory": "512m",
+    "spark.driver.port": "7078",
     "spark.executor.memory": "512m",
     "spark.executor.cores": "1",
     "spark.shuffle.compress": "false",
@@ -120,14 +121,20 @@ def here(session: Any) -> list[str]:
     return released(pairs())
 
 
-def on_cluster(session: Any, mode: str) -> list[str] | str:
+def on_cluster(session: Any, **options: Any) -> list[str] | str:
     """The release on the cluster, or the message of its error."""
     from dpsu.errors import DpsuError
 
     try:
-        return released(session.createDataFrame(pairs().to_arrow()), spark_mode=mode)
+        return released(session.createDataFrame(pairs().to_arrow()), **options)
     except DpsuError as error:
         return str(error)
+
+
+def on_cluster_told(session: Any, **options: Any) -> tuple[list[str] | str, list[str]]:
+    """The same, and the stages that were told."""
+    stages: list[str] = []
+    return on_cluster(session, progress=stages.append, **options), stages
 
 
 def serve(master: str, address: str, executors: int) -> None:

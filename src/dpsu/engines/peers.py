@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dpsu.engines.contract import SHOWN, Columns, DigestTest, Rule, Step, Walk
+from dpsu.engines.contract import SHOWN, Columns, DigestTest, OnRound, Rule, Step, Walk, untold
 from dpsu.engines.local import LocalEngine, Rows, is_shown, tallied
 from dpsu.engines.rows import SATURATION, merged, shard_bounds, some_users, union
 from dpsu.errors import TooLarge
@@ -86,6 +86,7 @@ class PeerEngine:
         self._exchange = exchange
         self._local = LocalEngine(threads)
         self.parts = parts
+        self.on_round: OnRound = untold
 
     def __enter__(self) -> "PeerEngine":
         return self

@@ -32,7 +32,7 @@ def test_several_hosts_give_the_release_of_one(
 ) -> None:
     """Rows cross the network in the clear, as Spark sends them; what the peers of a barrier stage send is encrypted."""
     with captured(net, 1, tmp_path / "packets"):
-        found = driver.ask("on_cluster", mode=mode)
+        found = driver.ask("on_cluster", spark_mode=mode)
     assert found == driver.ask("here")
     assert HELD in found
 
@@ -58,13 +58,29 @@ def test_peers_that_cannot_reach_each_other_say_so(net: Network, driver: Driver)
     """A firewall between the workers lets Spark's own ports through, and drops the others without an answer."""
     net.close_ephemeral_ports(1, 2)
     try:
-        found = driver.ask("on_cluster", mode="barrier")
+        found = driver.ask("on_cluster", spark_mode="barrier")
     finally:
         net.open_ephemeral_ports(1)
     assert isinstance(found, str)
     assert net.address(1) in found or net.address(2) in found
     assert "ports" in found
-    assert driver.ask("on_cluster", mode="barrier") == driver.ask("here")
+    assert driver.ask("on_cluster", spark_mode="barrier") == driver.ask("here")
+
+
+def test_rounds_are_told_across_the_network_and_a_firewall_stops_nothing_else(
+    net: Network, driver: Driver
+) -> None:
+    found, stages = driver.ask("on_cluster_told", spark_mode="barrier")
+    assert stages[-3:] == ["round 1 of 2", "round 2 of 2", "decoding"]
+    for worker in (1, 2):
+        net.close_ephemeral_ports(worker, 0)
+    try:
+        again, fewer = driver.ask("on_cluster_told", spark_mode="barrier")
+    finally:
+        for worker in (1, 2):
+            net.open_ephemeral_ports(worker)
+    assert fewer == stages[:2]
+    assert again == found == driver.ask("here")
 
 
 def test_nothing_is_left_of_a_network() -> None:

@@ -19,6 +19,7 @@ from dpsu.algorithms.job import Chosen
 from dpsu.engines.local import LocalEngine
 from dpsu.engines.spark.letters import in_task
 from dpsu.engines.spark.session import checkpoint, named, setting, translated, whole_number
+from dpsu.engines.spark.telling import Line, no_line
 from dpsu.engines.spark.whole import Done, as_stream
 from dpsu.sources.columns import key_columns
 
@@ -95,9 +96,15 @@ def _slots(context: Any) -> tuple[int, int] | None:
 
 
 def run_in_barrier(
-    spark: "SparkEngine", rows: "DataFrame", none: pl.DataFrame, source: "Source", work: Work, peers: int
+    spark: "SparkEngine",
+    rows: "DataFrame",
+    none: pl.DataFrame,
+    source: "Source",
+    work: Work,
+    peers: int,
+    line: Line,
 ) -> Done:
-    """Run the work on the rows with this number of peers, and hand over what they found."""
+    """Run the work on the rows with this number of peers, and hand over what they found; the first one tells stages."""
     from pyspark.sql.types import BinaryType, StructField, StructType
 
     from dpsu.engines.spark.flight import Passport
@@ -115,6 +122,7 @@ def run_in_barrier(
         threads=threads,
         parts=spark.parts,
         types=like.toArrow().schema,
+        line=line,
     )
     users, items = [*map(named, key_columns(source.user, "user"))], [*map(named, like.columns)]
     schema = StructType([*like.schema.fields, StructField(FOUND, BinaryType())])
@@ -152,6 +160,7 @@ def _in_task(
     threads: int,
     parts: int,
     types: "pa.Schema",
+    line: Line,
 ) -> Iterator["pa.RecordBatch"]:
     """The part of one peer: its released items, and a row with what else it found."""
     import pyarrow as pa
@@ -169,11 +178,16 @@ def _in_task(
             FlightExchange(host, passport, rank, len(peers)) as exchange,
             PeerEngine(exchange, threads, parts) as engine,
             ThreadPoolExecutor(1) as pool,
+            (no_line if rank else line)() as tell,
         ):
             greetings = pool.submit(context.allGather, exchange.greeting)  # takes a second: read meanwhile
             rows = as_stream(batches)
+
+            def meet() -> None:
+                exchange.meet(greetings.result())
+
             try:
-                done, names = work(none if rows is None else rows, engine, lambda: exchange.meet(greetings.result()))
+                done, names = work(none if rows is None else rows, engine, meet, tell=tell)
                 return replace(done, rows=rows is not None), names.to_arrow().cast(types)
             except PeerLost:
                 time.sleep(GRACE)

@@ -112,14 +112,12 @@ class FlightExchange:
     def meet(self, greetings: Sequence[str]) -> None:
         """Connect to the peers with these greetings, which are in the order of their ranks."""
         token = hmac.digest(self._passport.secret, "\n".join(greetings).encode(), "sha256").hex()
-        headers = [(TOKEN.encode(), token.encode())]
-        self._options = flight.FlightCallOptions(headers=headers)
-        self._soon = flight.FlightCallOptions(headers=headers, timeout=TIMEOUT)
+        self._options, self._soon = options(token), options(token, TIMEOUT)
         addresses = [greeting.split()[:2] for greeting in greetings]
         others = [address for place, address in enumerate(addresses) if place != self.rank]
         list(self._pool.map(lambda address: _require_way(*address), others))
         for place, address in enumerate(addresses):
-            self._clients.append(None if place == self.rank else self._connected(*address))
+            self._clients.append(None if place == self.rank else client(":".join(address), self._passport))
         self._office.open(token)
 
     def swap(self, parcels: Sequence[Columns]) -> list[Columns]:
@@ -136,16 +134,6 @@ class FlightExchange:
         for each in sent:
             each.result()
         return received
-
-    def _connected(self, host: str, port: str) -> Any:
-        own = self._passport
-        return flight.FlightClient(
-            f"grpc+tls://{host}:{port}",
-            tls_root_certs=own.certificate,
-            cert_chain=own.certificate,
-            private_key=own.key,
-            override_hostname=NAME,
-        )
 
     def _send(self, receiver: int, turn: int, parcel: Columns) -> None:
         packed = pack(parcel)
@@ -185,12 +173,26 @@ def _require_way(host: str, port: str) -> None:
         ) from None
 
 
-class _Office(flight.FlightServerBase):  # type: ignore[misc]
-    """Where the parcels for one peer arrive."""
+def client(address: str, passport: Passport) -> Any:
+    """A client of the server at this address, which must show the same certificate; it connects when it is used."""
+    return flight.FlightClient(
+        f"grpc+tls://{address}",
+        tls_root_certs=passport.certificate,
+        cert_chain=passport.certificate,
+        private_key=passport.key,
+        override_hostname=NAME,
+    )
+
+
+def options(token: str, timeout: float | None = None) -> Any:
+    """The options of a call with this token."""
+    return flight.FlightCallOptions(headers=[(TOKEN.encode(), token.encode())], timeout=timeout)
+
+
+class Server(flight.FlightServerBase):  # type: ignore[misc]
+    """Listens at a port of its own, for calls with the certificate and the token of one release."""
 
     def __init__(self, host: str, passport: Passport) -> None:
-        self._parcels: dict[tuple[int, int], Columns] = {}
-        self._arrived = Condition()
         self._door = _Door()
         super().__init__(
             f"grpc+tls://{host}:0",
@@ -208,6 +210,15 @@ class _Office(flight.FlightServerBase):  # type: ignore[misc]
         """Stop listening; whoever waits at the door is refused."""
         self._door.open("")
         self.shutdown()
+
+
+class _Office(Server):
+    """Where the parcels for one peer arrive."""
+
+    def __init__(self, host: str, passport: Passport) -> None:
+        self._parcels: dict[tuple[int, int], Columns] = {}
+        self._arrived = Condition()
+        super().__init__(host, passport)
 
     def take(self, label: tuple[int, int], timeout: float) -> Columns | None:
         """The parcel of this turn and sender, or None if it has not arrived in time."""
