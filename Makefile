@@ -29,7 +29,8 @@ $(VENV)/spark: $(VENV)/core
 	$(VENV)/spark-env/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[spark]' 'pytest>=8'
 	@touch $@
 
-test-spark: $(VENV)/spark  ## the Spark engine, on a session of this machine; needs Java 17
+test-spark: $(VENV)/spark  ## the Spark engine, on a session of this machine and on a cluster of namespaces; needs Java 17
+	command -v ip >/dev/null || (apt-get update --quiet && apt-get install --yes --no-install-recommends iproute2) || echo 'There is no ip here, and iproute2 cannot be installed: the tests on several hosts are skipped.'
 	$(VENV)/spark-env/bin/python -m pytest -q tests/engines/test_contract.py tests/engines/spark
 
 $(VENV)/spark35: $(VENV)/core

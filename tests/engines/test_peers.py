@@ -4,8 +4,9 @@ import pickle
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -173,14 +174,18 @@ def require_same_of_peers(frame: pl.DataFrame, work: Any) -> pl.DataFrame:
     return names
 
 
-@pytest.fixture
-def exchanges() -> Iterator[list[flight.FlightExchange]]:
+@contextmanager
+def exchanges_at(host: str) -> Iterator[list[flight.FlightExchange]]:
     """Three exchanges of one release, not yet connected."""
     passport = flight.Passport.fresh()
     with ExitStack() as stack:
-        yield [
-            stack.enter_context(flight.FlightExchange("localhost", passport, rank, 3)) for rank in range(3)
-        ]
+        yield [stack.enter_context(flight.FlightExchange(host, passport, rank, 3)) for rank in range(3)]
+
+
+@pytest.fixture
+def exchanges() -> Iterator[list[flight.FlightExchange]]:
+    with exchanges_at("localhost") as made:
+        yield made
 
 
 def connect(exchanges: list[flight.FlightExchange]) -> None:
@@ -199,6 +204,23 @@ def test_peers_over_flight_find_the_same(
         _, names = work(baskets(), engine)
     found = pl.concat([own for _, own in on_peers(work, exchanges, baskets())])
     assert found.sort(names.columns).equals(names.sort(names.columns))
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "[::1]"])
+def test_peers_have_addresses_as_spark_writes_them(host: str) -> None:
+    if ":" in host and not Path("/proc/net/if_inet6").exists():
+        pytest.skip("this machine has no IPv6")
+    with exchanges_at(host) as made:
+        connect(made)
+        with ThreadPoolExecutor(3) as pool:
+            swaps = [pool.submit(each.swap, [{"value": np.arange(each.rank)}] * 3) for each in made]
+        assert [len(parcel["value"]) for parcel in swaps[0].result()] == [0, 1, 2]
+
+
+def test_a_peer_that_has_ended_is_noticed_at_the_meeting(exchanges: list[flight.FlightExchange]) -> None:
+    exchanges[2].__exit__()
+    with pytest.raises(flight.PeerLost):
+        connect(exchanges)
 
 
 PARCELS = {

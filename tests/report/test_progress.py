@@ -11,6 +11,7 @@ from rich.console import Console
 
 import dpsu
 from dpsu.report.progress import share_of, telling, terminal_bar
+from dpsu.testing import seeded
 
 DATA = {n: ["a", "b"] for n in range(400)}
 
@@ -20,6 +21,7 @@ def test_stages_only_move_forward() -> None:
         ["reading", "weighing and deciding", "decoding"],
         ["reading", "level 1 of 3", "level 2 of 3", "level 3 of 3", "decoding"],
         ["reading", "setting 1 of 2", "setting 2 of 2"],
+        ["reading", "round 1 of 3", "round 2 of 3", "round 3 of 3", "decoding"],
     ):
         shares = [share_of(stage) for stage in run]
         assert shares == sorted(set(shares))
@@ -28,10 +30,36 @@ def test_stages_only_move_forward() -> None:
 
 
 @pytest.mark.parametrize("data", [DATA, {n: [f"{n}", "c", "d", "e"] for n in range(900)}])
-def test_what_is_told_does_not_depend_on_the_data(data: dict[int, list[str]]) -> None:
+@pytest.mark.parametrize(
+    ("algorithm", "rounds"),
+    [("weighted-gaussian", 0), ("mad2r", 0), ("dp-sips", 3), (dpsu.FocusedGaussian(rounds=4), 4)],
+)
+def test_what_is_told_does_not_depend_on_the_data(
+    data: dict[int, list[str]], algorithm: Any, rounds: int
+) -> None:
+    assert stages_of(data, algorithm)[1] == stages(rounds)
+
+
+def test_the_rounds_of_auto_are_those_of_its_statement() -> None:
+    """For sets of one item it chooses an algorithm without rounds."""
+    for data, rounds in ((DATA, 20), ({n: [f"{n % 400}"] for n in range(9000)}, 0)):
+        release, told = stages_of(data, "auto")
+        assert release.statement is not None
+        chosen = release.statement.parameters["chosen"]
+        assert chosen["parameters"].get("rounds", 0) == rounds
+        assert told == stages(rounds)
+
+
+def stages_of(data: Any, algorithm: Any) -> tuple[dpsu.Release, list[str]]:
     told: list[str] = []
-    dpsu.release(data, epsilon=2, delta=1e-6, progress=told.append)
-    assert told == ["reading", "weighing and deciding", "decoding"]
+    with seeded(1):
+        release = dpsu.release(data, epsilon=2, delta=1e-6, algorithm=algorithm, progress=told.append)
+    return release, told
+
+
+def stages(rounds: int) -> list[str]:
+    numbers = [f"round {number} of {rounds}" for number in range(1, rounds + 1)]
+    return ["reading", "weighing and deciding", *numbers, "decoding"]
 
 
 def test_a_bar_in_a_terminal_shows_the_stage_as_text() -> None:

@@ -26,7 +26,7 @@ from dpsu.algorithms.focused import (
 from dpsu.algorithms.mechanism import Floats, Mechanism, drawn, threshold_in_cells
 from dpsu.algorithms.ranges import FALSE_SHARE
 from dpsu.algorithms.request import Request
-from dpsu.engines.contract import SHOWN, Columns, Engine, Step
+from dpsu.engines.contract import SHOWN, Columns, Engine, Step, told_rounds
 from dpsu.errors import InvalidArgument
 from dpsu.kernels.units import ONE
 from dpsu.outcome.columns import LISTED
@@ -220,7 +220,7 @@ class CandidatesMechanism(Mechanism):
         """
         items = engine.update(items, partial(begin, discover=self.discover))
         rows = engine.bound(sets, self.request.max_items, stream, keep=None if self.discover else items)
-        for r in range(self.base.focus.rounds):
+        for r in told_rounds(engine, self.base.focus.rounds):
             items = engine.weigh(rows, items, self.base.rule(r))
             items = engine.update(items, partial(one_round, mechanism=self, stream=stream, r=r))
             rows = engine.bound(rows, self.request.max_items, stream, keep=items)

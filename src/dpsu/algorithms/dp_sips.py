@@ -19,7 +19,7 @@ from dpsu.algorithms.mechanism import Floats, GaussianSelection, Mechanism, thin
 from dpsu.algorithms.ranges import check_shares
 from dpsu.algorithms.request import Request
 from dpsu.algorithms.weighted import even_rule
-from dpsu.engines.contract import Columns, Engine
+from dpsu.engines.contract import Columns, Engine, told_rounds
 from dpsu.privacy import gaussian
 from dpsu.privacy.budget import Budget
 from dpsu.randomness.stream import Stream
@@ -40,7 +40,8 @@ class DpSipsMechanism(Mechanism):
         """Round after round: draw from what is not yet released, weigh evenly, release, delete."""
         rule = even_rule(self.request.max_items, norm=2)
         items = engine.update(engine.items(sets), _begin)
-        for r, selection in enumerate(self.rounds):
+        for r in told_rounds(engine, len(self.rounds)):
+            selection = self.rounds[r]
             rows = engine.bound(sets, self.request.max_items, stream, round=r, keep=items)
             items = engine.weigh(rows, items, rule)
             items = engine.update(

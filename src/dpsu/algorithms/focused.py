@@ -18,7 +18,7 @@ from dpsu.algorithms.algorithm import Algorithm, algorithm
 from dpsu.algorithms.mechanism import CELLS_PER_SIGMA, Floats, Mechanism, drawn, threshold_in_cells
 from dpsu.algorithms.ranges import SMALLEST_SHARE
 from dpsu.algorithms.request import Request
-from dpsu.engines.contract import Columns, Engine, Rule
+from dpsu.engines.contract import Columns, Engine, Rule, told_rounds
 from dpsu.errors import InvalidArgument
 from dpsu.kernels.units import ONE
 from dpsu.privacy import crossing, gaussian
@@ -121,7 +121,7 @@ class FocusedMechanism(Mechanism):
         """Round after round: weigh by priority, add noise, release what crosses, set new priorities."""
         rows = engine.bound(sets, self.request.max_items, stream)
         items = engine.update(engine.items(sets), _begin)
-        for r in range(self.focus.rounds):
+        for r in told_rounds(engine, self.focus.rounds):
             items = engine.weigh(rows, items, self.rule(r))
             items = engine.update(items, partial(_round, mechanism=self, stream=stream, r=r))
             rows = engine.bound(rows, self.request.max_items, stream, keep=items)

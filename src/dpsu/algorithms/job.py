@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dpsu.algorithms.algorithm import Algorithm
@@ -22,7 +23,18 @@ if TYPE_CHECKING:
     from dpsu.sources.source import Source
 
 Tell = Callable[[str], None]
-"""Called with the name of each stage as it begins; stages are public, but for the way that Spark takes (docs/cluster.md)."""
+"""Called with the name of each stage as it begins. Stages are public, or follow from the statement, as the rounds of `auto`
+do, but for the way that Spark takes (docs/cluster.md)."""
+
+
+def silent(stage: str) -> None:
+    """The `Tell` of a run whose progress nobody wants to see."""
+
+
+def tell_round(tell: Tell, number: int, rounds: int) -> None:
+    """Name the round that begins."""
+    tell(f"round {number} of {rounds}")
+
 
 UNSAFE = "This output carries no privacy promise and must not be published: {algorithm} is not differentially private."
 
@@ -137,6 +149,7 @@ class SingleJob(Job):
         from dpsu.algorithms.measures import noisy_users  # a plan needs no frames
 
         tell("weighing and deciding")
+        engine.on_round = partial(tell_round, tell)
         mechanism = self._mechanism.fitted(engine, sets, stream)
         items, fixed = mechanism.selected(engine, lists.leave_out(engine, sets, stream), stream)
         tell("decoding")

@@ -26,7 +26,7 @@ from dpsu.algorithms.focused import (
 from dpsu.algorithms.mechanism import CELLS_PER_SIGMA, Floats, Mechanism, drawn, threshold_in_cells
 from dpsu.algorithms.ranges import MAX_ITEMS, SHARES_ROUNDING, SMALLEST_SHARE, Range
 from dpsu.algorithms.request import Request
-from dpsu.engines.contract import Columns, Engine
+from dpsu.engines.contract import Columns, Engine, told_rounds
 from dpsu.errors import InvalidArgument
 from dpsu.kernels.units import ONE
 from dpsu.privacy import gaussian
@@ -100,7 +100,8 @@ class SeriesMechanism(Mechanism):
         rows = engine.bound(sets, most, stream, round=period)
         first, *_ = rounds = self.rounds_of([period])
         items = engine.update(items, partial(_look, mechanism=self, r=first - 1))
-        for r in rounds:
+        for number in told_rounds(engine, len(rounds)):
+            r = rounds[number]
             items = engine.weigh(rows, items, self.focused.rule(r))
             items = engine.update(items, partial(_round, mechanism=self, stream=stream, r=r))
             rows = engine.bound(rows, most, stream, keep=items)

@@ -1,12 +1,13 @@
 """One period of a series as a job: what it carries in from the state, and what it carries on."""
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dpsu.algorithms.job import Chosen, Job, Promise, Tell
+from dpsu.algorithms.job import Chosen, Job, Promise, Tell, tell_round
 from dpsu.algorithms.lists import digests_of
 from dpsu.algorithms.series import SeriesMechanism
 from dpsu.engines.contract import Engine
@@ -61,6 +62,7 @@ class SeriesJob(Job):
     def select(self, engine: Engine, sets: Any, lists: "Listed", stream: Stream, tell: Tell) -> Chosen:
         """Match the state's items with those of this period, play the rounds, and write what goes on."""
         tell("weighing and deciding")
+        engine.on_round = partial(tell_round, tell)
         mechanism, period = self._mechanism, self._period
         before = self._state.released()
         opened = sets

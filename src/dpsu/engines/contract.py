@@ -1,6 +1,6 @@
 """The engine contract. An algorithm is written once, with the methods of `Engine`."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -25,6 +25,9 @@ Step = Callable[[Columns], Columns]
 
 DigestTest = Callable[["Digests"], NDArray[np.bool_]]
 """A pure function of the digests of some items: one answer for each."""
+
+OnRound = Callable[[int, int], None]
+"""Called when a round begins, with its number from 1 and the number of all rounds."""
 
 SHOWN = "shown: "
 """Columns of items whose names begin so are handed over beside the names of released items."""
@@ -75,11 +78,12 @@ class Engine(Protocol):
     `open` says which items count in the next `bound`; an item that is closed stays closed.
 
     An engine is a context manager: on exit it drops everything that it keeps. `parts` is the default number of parts of
-    a policy; a public constant.
+    a policy; a public constant. `on_round` is who wants to know of rounds, see `told_rounds`.
     """
 
     name: str
     parts: int
+    on_round: OnRound
 
     def __enter__(self) -> Any:
         """The engine itself."""
@@ -187,3 +191,14 @@ class Engine(Protocol):
 
     def everywhere(self, names: "pl.DataFrame") -> "pl.DataFrame":
         """Released names as every process knows them that runs the job: those of all processes, in any order."""
+
+
+def told_rounds(engine: Engine, rounds: int) -> Iterator[int]:
+    """The rounds of a mechanism, from 0, each told when it begins. Their number must be public, or released by itself."""
+    for r in range(rounds):
+        engine.on_round(r + 1, rounds)
+        yield r
+
+
+def untold(number: int, rounds: int) -> None:
+    """Tell nobody."""

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dpsu.engines.contract import SHOWN, Columns, DigestTest, Rule, Step, Walk
+from dpsu.engines.contract import SHOWN, Columns, DigestTest, OnRound, Rule, Step, Walk, untold
 from dpsu.errors import TooLarge
 from dpsu.kernels.arrays import Codes
 from dpsu.kernels.loops import find_loop
@@ -77,6 +77,7 @@ class LocalEngine:
 
     def __init__(self, threads: int | None = None) -> None:
         self.threads = min(threads or _cores(), MOST_THREADS)
+        self.on_round: OnRound = untold
         self._pool = ThreadPoolExecutor(self.threads)
 
     def __enter__(self) -> "LocalEngine":

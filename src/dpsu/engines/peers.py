@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dpsu.engines.contract import SHOWN, Columns, DigestTest, Rule, Step, Walk
+from dpsu.engines.contract import SHOWN, Columns, DigestTest, OnRound, Rule, Step, Walk, untold
 from dpsu.engines.local import NO_ITEMS, LocalEngine, Rows, tallied
 from dpsu.engines.part_sets import PartSets, admitted, arranged, own_slice, part_of
 from dpsu.engines.rows import SATURATION, merged, merged_columns, shard_bounds, some_users, union
@@ -69,6 +69,7 @@ class PeerEngine:
         self._exchange = exchange
         self._local = LocalEngine(threads)
         self.parts = parts
+        self.on_round: OnRound = untold
 
     def __enter__(self) -> "PeerEngine":
         return self

@@ -2,12 +2,13 @@
 
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from html import escape
 from typing import Any
 
-Tell = Callable[[str], None]
+from dpsu.algorithms.job import Tell, silent
+
 Progress = bool | Tell | None
 """True for a bar, a function that is called with the name of each stage as it begins, or nothing."""
 
@@ -34,7 +35,7 @@ def telling(progress: Progress) -> Iterator[Tell]:
     if callable(progress):
         yield progress
     elif not progress:
-        yield lambda stage: None
+        yield silent
     elif in_notebook():
         with _notebook_bar() as tell:
             yield tell
@@ -60,7 +61,7 @@ def terminal_bar(console: Any = None) -> Iterator[Tell]:
 
     shown = console or Console(stderr=True)
     if not shown.is_terminal:
-        yield lambda stage: None
+        yield silent
         return
     columns = (TextColumn("{task.description}", markup=False), BarColumn())
     with Progress(*columns, console=shown, transient=True) as bar:

@@ -16,7 +16,9 @@ from leaks import SECRET, told
 from spark_sessions import EXCHANGE, SPARK_3, needs_exchange, on_spark, session
 
 import dpsu
+from dpsu.engines.spark import telling
 from dpsu.engines.spark.jobs import LIMIT
+from dpsu.engines.spark.session import setting
 from dpsu.errors import InvalidArgument, NullValues, SourceError
 from dpsu.testing import seeded
 
@@ -150,6 +152,40 @@ def test_progress_tells_rounds_and_any_number_of_partitions_does(monkeypatch: py
         spark = released(on_spark(frame), **how, spark_mode="exchange", progress=stages.append)
     assert spark.items == local.items
     assert [stage for stage in stages if stage.startswith("round")] == ["round 1 of 2", "round 2 of 2"]
+
+
+@pytest.mark.parametrize("mode", ["task", "barrier"])
+def test_workers_tell_the_driver_their_rounds(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If they cannot reach it (the address is one of those that nobody has), nothing else changes."""
+    frame, stages = baskets().select("user", "item"), []
+    how: dict[str, Any] = {"algorithm": dpsu.FocusedGaussian(rounds=3), "spark_mode": mode}
+
+    def run(**more: Any) -> list[Any]:
+        with seeded(5):
+            return released(on_spark(frame), **how, **more).items
+
+    shown = run(progress=stages.append)
+    assert stages[0] == "reading"
+    rounds = [f"round {number} of 3" for number in (1, 2, 3)]
+    assert stages[2:] == ["weighing and deciding", *rounds, "decoding"]
+
+    heard: list[str] = []
+    nowhere = {"spark.driver.host": "192.0.2.1", "spark.driver.bindAddress": "127.0.0.1"}
+    monkeypatch.setattr(
+        telling,
+        "setting",
+        lambda session, name, default: nowhere.get(name) or setting(session, name, default),
+    )
+    assert run(progress=heard.append) == shown
+    assert heard == stages[:2]
+
+
+def test_nobody_listens_without_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+    servers: list[Any] = []
+    monkeypatch.setattr(telling, "_server", lambda *asked: servers.append(asked))
+    for progress in (None, False, print):
+        released(on_spark(baskets()), algorithm="weighted-gaussian", spark_mode="task", progress=progress)
+    assert [tell for _, tell in servers] == [print]
 
 
 def test_an_error_of_a_peer_is_told_and_quotes_no_data() -> None:

@@ -28,6 +28,7 @@ from dpsu.engines.spark.session import (
     translated,
     whole_number,
 )
+from dpsu.engines.spark.telling import Line, no_line
 from dpsu.engines.spark.whole import Done, as_stream
 from dpsu.sources.columns import key_columns
 
@@ -106,9 +107,15 @@ def _slots(context: Any) -> tuple[int, int] | None:
 
 
 def run_in_barrier(
-    spark: "SparkEngine", rows: "DataFrame", none: pl.DataFrame, source: "Source", work: Work, peers: int
+    spark: "SparkEngine",
+    rows: "DataFrame",
+    none: pl.DataFrame,
+    source: "Source",
+    work: Work,
+    peers: int,
+    line: Line,
 ) -> Done:
-    """Run the work on the rows with this number of peers, and hand over what they found."""
+    """Run the work on the rows with this number of peers, and hand over what they found; the first one tells stages."""
     from pyspark.sql.types import BinaryType, StructField, StructType
 
     from dpsu.engines.spark.flight import Passport
@@ -124,6 +131,7 @@ def run_in_barrier(
         threads=threads,
         parts=spark.parts,
         types=arrow_types(spark.session.createDataFrame([], released)),
+        line=line,
     )
     users, items = [*map(named, key_columns(source.user, "user"))], [*map(named, released.names)]
     schema = StructType([*released.fields, StructField(FOUND, BinaryType())])
@@ -161,6 +169,7 @@ def _in_task(
     threads: int,
     parts: int,
     types: "pa.Schema",
+    line: Line,
 ) -> Iterator["pa.RecordBatch"]:
     """The part of one peer: its released items, and a row with what else it found."""
     import pyarrow as pa
@@ -178,13 +187,16 @@ def _in_task(
             FlightExchange(host, passport, rank, len(peers)) as exchange,
             PeerEngine(exchange, threads, parts) as engine,
             ThreadPoolExecutor(1) as pool,
+            (no_line if rank else line)() as tell,
         ):
             greetings = pool.submit(context.allGather, exchange.greeting)  # takes a second: read meanwhile
             rows = as_stream(batches)
+
+            def meet() -> None:
+                exchange.meet(greetings.result())
+
             try:
-                done, names = work(
-                    none if rows is None else rows, engine, lambda: exchange.meet(greetings.result())
-                )
+                done, names = work(none if rows is None else rows, engine, meet, tell=tell)
                 return replace(done, rows=rows is not None), names.to_arrow().cast(types)
             except PeerLost:
                 time.sleep(GRACE)

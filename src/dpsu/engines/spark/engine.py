@@ -17,7 +17,7 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from dpsu.engines.contract import Columns, DigestTest, Rule, Step, Walk
+from dpsu.engines.contract import Columns, DigestTest, OnRound, Rule, Step, Walk, untold
 from dpsu.engines.spark import parts as workers
 from dpsu.engines.spark.frames import arrow_types, map_rows
 from dpsu.engines.spark.keeping import Scratch, keeper_for
@@ -149,8 +149,7 @@ class SparkEngine:
         )  # some platforms say "auto"
         self.counted: int | None = None
         """The number of rows of the source, if somebody has counted them."""
-        self.on_round: Callable[[int], None] = lambda number: None
-        self._round = 0
+        self.on_round: OnRound = untold
         self._spread_over = 1
         self._parts: Places = []
         self._shards: Places = []
@@ -357,8 +356,6 @@ class SparkEngine:
 
     def weigh(self, rows: SparkRows, items: Items, rule: Rule) -> Items:
         """Sum what users give: first within every part, then over the parts."""
-        self._round += 1
-        self.on_round(self._round)
         sent: dict[str, Any] = {"rule": rule, "shards": self._shards}
         reads = [*([rule.reads] if rule.reads else []), *(["open"] if rows.cut else [])]
         if reads:

@@ -7,6 +7,7 @@ A parcel travels as an Arrow table of fixed-size values: nothing that arrives is
 
 import hmac
 import os
+import socket
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -35,8 +36,17 @@ PATIENCE = 10.0
 TIMEOUT = 60.0
 """Seconds for an answer."""
 
+CONNECT = 5.0
+"""Seconds for a connection to a peer that listens already."""
+
 MOST_SENDERS = 16
 """Threads that send parcels; a cluster may have hundreds of peers."""
+
+
+REMEDY = (
+    "Executors must reach each other on ephemeral ports, at the addresses that the driver sees: let them, or pass "
+    "spark_mode='exchange' (docs/cluster.md)"
+)
 
 
 class PeerLost(SourceError):
@@ -102,12 +112,12 @@ class FlightExchange:
     def meet(self, greetings: Sequence[str]) -> None:
         """Connect to the peers with these greetings, which are in the order of their ranks."""
         token = hmac.digest(self._passport.secret, "\n".join(greetings).encode(), "sha256").hex()
-        headers = [(TOKEN.encode(), token.encode())]
-        self._options = flight.FlightCallOptions(headers=headers)
-        self._soon = flight.FlightCallOptions(headers=headers, timeout=TIMEOUT)
-        for place, greeting in enumerate(greetings):
-            host, port, _ = greeting.split()
-            self._clients.append(None if place == self.rank else self._connected(host, port))
+        self._options, self._soon = options(token), options(token, TIMEOUT)
+        addresses = [greeting.split()[:2] for greeting in greetings]
+        others = [address for place, address in enumerate(addresses) if place != self.rank]
+        list(self._pool.map(lambda address: _require_way(*address), others))
+        for place, address in enumerate(addresses):
+            self._clients.append(None if place == self.rank else client(":".join(address), self._passport))
         self._office.open(token)
 
     def swap(self, parcels: Sequence[Columns]) -> list[Columns]:
@@ -124,16 +134,6 @@ class FlightExchange:
         for each in sent:
             each.result()
         return received
-
-    def _connected(self, host: str, port: str) -> Any:
-        own = self._passport
-        return flight.FlightClient(
-            f"grpc+tls://{host}:{port}",
-            tls_root_certs=own.certificate,
-            cert_chain=own.certificate,
-            private_key=own.key,
-            override_hostname=NAME,
-        )
 
     def _send(self, receiver: int, turn: int, parcel: Columns) -> None:
         packed = pack(parcel)
@@ -160,12 +160,39 @@ class FlightExchange:
                 raise PeerLost("a peer of this release does not answer") from None
 
 
-class _Office(flight.FlightServerBase):  # type: ignore[misc]
-    """Where the parcels for one peer arrive."""
+def _require_way(host: str, port: str) -> None:
+    """Raise an error if no connection can be made: Flight would wait longer, and not say why."""
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), CONNECT).close()
+    except ConnectionRefusedError:  # it has ended, unless a firewall says so
+        raise PeerLost("a peer of this release has ended") from None
+    except OSError as error:
+        raise SourceError(
+            f"the tasks of the barrier stage cannot reach each other: no way to {host}, port {port} "
+            f"({error.strerror or 'no answer'}); nothing was released. {REMEDY}"
+        ) from None
+
+
+def client(address: str, passport: Passport) -> Any:
+    """A client of the server at this address, which must show the same certificate; it connects when it is used."""
+    return flight.FlightClient(
+        f"grpc+tls://{address}",
+        tls_root_certs=passport.certificate,
+        cert_chain=passport.certificate,
+        private_key=passport.key,
+        override_hostname=NAME,
+    )
+
+
+def options(token: str, timeout: float | None = None) -> Any:
+    """The options of a call with this token."""
+    return flight.FlightCallOptions(headers=[(TOKEN.encode(), token.encode())], timeout=timeout)
+
+
+class Server(flight.FlightServerBase):  # type: ignore[misc]
+    """Listens at a port of its own, for calls with the certificate and the token of one release."""
 
     def __init__(self, host: str, passport: Passport) -> None:
-        self._parcels: dict[tuple[int, int], Columns] = {}
-        self._arrived = Condition()
         self._door = _Door()
         super().__init__(
             f"grpc+tls://{host}:0",
@@ -183,6 +210,15 @@ class _Office(flight.FlightServerBase):  # type: ignore[misc]
         """Stop listening; whoever waits at the door is refused."""
         self._door.open("")
         self.shutdown()
+
+
+class _Office(Server):
+    """Where the parcels for one peer arrive."""
+
+    def __init__(self, host: str, passport: Passport) -> None:
+        self._parcels: dict[tuple[int, int], Columns] = {}
+        self._arrived = Condition()
+        super().__init__(host, passport)
 
     def take(self, label: tuple[int, int], timeout: float) -> Columns | None:
         """The parcel of this turn and sender, or None if it has not arrived in time."""

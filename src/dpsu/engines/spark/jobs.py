@@ -31,6 +31,7 @@ from dpsu.engines.spark.session import (
     translated,
     whole_number,
 )
+from dpsu.engines.spark.telling import line_to
 from dpsu.engines.spark.whole import BLOCK, PIECES, in_one_task, packed, run_whole
 from dpsu.errors import CuratorNote, InvalidArgument, NullValues
 from dpsu.outcome.release import Brought
@@ -131,7 +132,6 @@ class SparkJob(Job):
     def select(self, engine: Any, sets: Any, lists: Listed, stream: Stream, tell: Tell) -> Chosen:
         """Run the job: in one task, in several, or with the engine's own methods."""
         if not isinstance(sets, Waiting):
-            engine.on_round = partial(_tell_round, len(self.promise.parameters.get("shares", ())), tell)
             with grouped_jobs(engine.session, "dpsu: rounds", self._group):
                 chosen = self._job.select(engine, sets, lists, stream, tell)
             if isinstance(chosen.names, pl.DataFrame):
@@ -140,8 +140,11 @@ class SparkJob(Job):
         work = partial(run_whole, job=self._job, source=_of(sets.source, None), lists=lists, stream=stream)
         if sets.peers and not sets.empty:
             tell("weighing and deciding in a barrier stage")
-            with self._on_rows(sets, "dpsu: the release, in a barrier stage"):
-                done = run_in_barrier(engine, sets.rows, sets.none, sets.source, work, sets.peers)
+            with (
+                self._on_rows(sets, "dpsu: the release, in a barrier stage"),
+                line_to(engine.session, tell) as line,
+            ):
+                done = run_in_barrier(engine, sets.rows, sets.none, sets.source, work, sets.peers, line)
             vars(self._job).update(done.learned)
             return done.chosen
         tell("weighing and deciding in one Spark task")
@@ -150,8 +153,12 @@ class SparkJob(Job):
                 done, names = work(sets.none, local)
         else:
             threads = whole_number(engine.session, "spark.task.cpus", 1)
-            task = partial(in_one_task, work=work, threads=threads, none=sets.none)
-            with self._on_rows(sets, "dpsu: the release, in one task"), translated():
+            with (
+                self._on_rows(sets, "dpsu: the release, in one task"),
+                line_to(engine.session, tell) as line,
+                translated(),
+            ):
+                task = partial(in_one_task, work=work, threads=threads, none=sets.none, line=line)
                 blocks = map_rows(sets.rows, packed, BLOCK).repartition(1)
                 pieces = blocks.mapInArrow(task, PIECES).collect()
             pieces.sort(key=lambda row: row.place)
@@ -186,12 +193,6 @@ class SparkJob(Job):
     def unsafe(self) -> str | None:
         """As the job says."""
         return self._job.unsafe
-
-
-def _tell_round(rounds: int, tell: Tell, number: int) -> None:
-    """Name the round that begins, if the promise fixes their number; counts of what is released come after the last."""
-    if number <= rounds:
-        tell(f"round {number} of {rounds}")
 
 
 def _of(source: Source, data: Any) -> Source:

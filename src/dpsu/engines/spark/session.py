@@ -36,6 +36,10 @@ REMEDIES = {
         "the rows are too large for one task of Spark 3.5; nothing was released. Pass spark_mode='barrier', or lower "
         "spark.dpsu.taskRows (docs/cluster.md)"
     ),
+    r"flight\.PeerLost": (
+        "tasks of the barrier stage lost each other several times; nothing was released. See whether executors are lost, "
+        "and whether all of them reach each other on ephemeral ports, or pass spark_mode='exchange' (docs/cluster.md)"
+    ),
     r"NOT_SUPPORTED_WITH_SERVERLESS|not supported on serverless": (
         "this platform has no cache and no checkpoints; set spark.dpsu.scratch to a schema for scratch tables that nobody "
         "else can read (docs/cluster.md)"

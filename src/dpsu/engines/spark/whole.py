@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from dpsu.algorithms.job import Chosen, Job
+from dpsu.algorithms.job import Chosen, Job, Tell, silent
 from dpsu.algorithms.public_items import Listed
 from dpsu.engines.contract import Engine
 from dpsu.engines.local import LocalEngine
 from dpsu.engines.spark.letters import in_task
 from dpsu.engines.spark.parts import as_block, in_large_batches
+from dpsu.engines.spark.telling import Line
 from dpsu.randomness.stream import Stream
 from dpsu.sources.source import Source
 
@@ -47,15 +48,16 @@ def run_whole(
     source: Source,
     lists: Listed,
     stream: Stream,
+    tell: Tell = silent,
 ) -> tuple[Done, pl.DataFrame]:
-    """Read and select with this engine, which `meet` connects to its peers after reading.
+    """Read and select with this engine, which `meet` connects to its peers after reading; stages are told.
 
     All randomness is that of `stream`, so a task that is run again finds the same.
     """
     before = dict(vars(job))
     sets = job.read(engine, replace(source, data=rows), lists, stream)
     meet()
-    chosen = job.select(engine, sets, lists, stream, lambda stage: None)
+    chosen = job.select(engine, sets, lists, stream, tell)
     learned = {name: value for name, value in vars(job).items() if before.get(name) is not value}
     seen = tuple(getattr(sets, "notes", ()))
     return Done(replace(chosen, names=None, seen=seen), learned), chosen.names
@@ -91,16 +93,17 @@ def unpacked(batches: Iterable["pa.RecordBatch"]) -> Iterator["pa.RecordBatch"]:
 def in_one_task(
     batches: Iterable["pa.RecordBatch"],
     *,
-    work: Callable[[Any, Engine], tuple[Done, pl.DataFrame]],
+    work: Callable[..., tuple[Done, pl.DataFrame]],
     none: pl.DataFrame,
     threads: int,
+    line: Line,
 ) -> Iterator["pa.RecordBatch"]:
     """The whole run on the blocks of rows of this task, as pieces."""
 
     def run() -> tuple[Done, pl.DataFrame]:
         rows = as_stream(unpacked(batches))
-        with LocalEngine(threads) as engine:
-            return work(none if rows is None else rows, engine)
+        with LocalEngine(threads) as engine, line() as tell:
+            return work(none if rows is None else rows, engine, tell=tell)
 
     done, names = in_task(run)()
     yield from as_pieces(done, names, first=0, rest=1)
