@@ -75,8 +75,8 @@ def release(
     `focused-gaussian`.
     `typical_items` is an option of `auto`: a typical number of items per user that you know without looking at the data.
     `unsafe=True` admits algorithms that are not private. `progress=True` shows a bar, in a terminal or a notebook; a
-    function is called with the name of each stage as it begins. Stages are public, but on Spark without `spark_mode` they
-    show which way was taken, which follows from the number of rows.
+    function is called with the name of each stage as it begins. Stages are public or follow from the statement, but on Spark
+    without `spark_mode` they show which way was taken, which follows from the number of rows.
 
     `encoding`, `separator` and `sheet` say how files are laid out, where that is not in the byte order mark and the header.
     `query` reads a database: `source` is then its address, or a connection of ADBC or DuckDB (docs/files.md).

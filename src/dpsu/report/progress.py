@@ -1,4 +1,4 @@
-"""A progress bar in a terminal or a notebook. It knows the names of stages only, which are public."""
+"""A progress bar in a terminal or a notebook. It knows the names of stages only (`dpsu.algorithms.job.Tell`)."""
 
 import re
 import sys

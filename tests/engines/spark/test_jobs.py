@@ -156,7 +156,7 @@ def test_progress_tells_rounds_and_any_number_of_partitions_does(monkeypatch: py
 
 @pytest.mark.parametrize("mode", ["task", "barrier"])
 def test_workers_tell_the_driver_their_rounds(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If they cannot reach it (the address is one of those that nobody has), nothing else changes."""
+    """If they cannot reach it (it listens at another address), nothing else changes."""
     frame, stages = baskets().select("user", "item"), []
     how: dict[str, Any] = {"algorithm": dpsu.FocusedGaussian(rounds=3), "spark_mode": mode}
 
@@ -170,7 +170,7 @@ def test_workers_tell_the_driver_their_rounds(mode: str, monkeypatch: pytest.Mon
     assert stages[2:] == ["weighing and deciding", *rounds, "decoding"]
 
     heard: list[str] = []
-    nowhere = {"spark.driver.host": "192.0.2.1", "spark.driver.bindAddress": "127.0.0.1"}
+    nowhere = {"spark.driver.host": "127.0.0.2", "spark.driver.bindAddress": "127.0.0.1"}
     monkeypatch.setattr(
         telling,
         "setting",
@@ -178,6 +178,13 @@ def test_workers_tell_the_driver_their_rounds(mode: str, monkeypatch: pytest.Mon
     )
     assert run(progress=heard.append) == shown
     assert heard == stages[:2]
+
+
+def test_a_worker_tells_levels() -> None:
+    stages: list[str] = []
+    how: dict[str, Any] = {"user": "user", "text": "text", "longest": 2, **PRIVACY}
+    dpsu.ngrams(on_spark(texts()), **how, progress=stages.append)
+    assert stages[2:] == ["level 1 of 2", "level 2 of 2"]
 
 
 def test_nobody_listens_without_progress(monkeypatch: pytest.MonkeyPatch) -> None:
