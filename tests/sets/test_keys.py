@@ -160,6 +160,19 @@ def test_tables_grow_and_keep_their_codes():
 
 
 @pytest.mark.parametrize("words", [1, 2])
+def test_tables_travel_as_their_keys(words):
+    keys = np.random.default_rng(2).permutation(10_000).astype(np.uint64).reshape(-1, words)
+    table = KeyTable(seed=3, words=words)
+    codes = table.encode(keys)
+    moved = pickle.dumps(table)
+    assert len(moved) < 2 * keys.nbytes
+    arrived = pickle.loads(moved)
+    np.testing.assert_array_equal(arrived.keys, table.keys)
+    np.testing.assert_array_equal(arrived.encode(keys), codes)
+    assert arrived.encode(keys[:1] + np.uint64(1 << 40)).tolist() == [len(keys)]
+
+
+@pytest.mark.parametrize("words", [1, 2])
 @given(st.data())
 @settings(deadline=None, max_examples=50)
 def test_keys_are_numbered_as_they_appear(words, data):

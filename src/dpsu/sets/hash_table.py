@@ -1,5 +1,7 @@
 """A hash table that numbers keys of one or two words in the order of first appearance."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -25,6 +27,10 @@ class KeyTable:
 
     def __len__(self) -> int:
         return self._known
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Tables travel as their keys: the slots take several times as much."""
+        return _table_of, (int(self._seed), self._words, self.keys)
 
     @property
     def keys(self) -> Keys:
@@ -67,3 +73,9 @@ class KeyTable:
     def _make_room(self, slots: int) -> None:
         self._slots, self._held = np.full(slots, EMPTY), np.empty((slots, self._words), dtype=np.uint64)
         self._keys = np.empty((0, self._words), dtype=np.uint64)
+
+
+def _table_of(seed: int, words: int, keys: Keys) -> KeyTable:
+    table = KeyTable(seed, words)
+    table.encode(keys)
+    return table
