@@ -18,7 +18,7 @@ from spark_sessions import EXCHANGE, SPARK_3, needs_exchange, on_spark, session
 import dpsu
 from dpsu.engines.spark import telling
 from dpsu.engines.spark.jobs import LIMIT
-from dpsu.engines.spark.session import setting
+from dpsu.engines.spark.session import BATCH_BYTES, MOST_BYTES, batches_of_rows, setting
 from dpsu.errors import InvalidArgument, NullValues, SourceError
 from dpsu.testing import seeded
 
@@ -45,6 +45,20 @@ def test_a_series_is_refused_and_takes_the_rows_of_the_frame(tmp_path: Path) -> 
     rows = frame.select("user", "item")
     assert series.release(rows.toPandas() if SPARK_3 else rows.toArrow(), **COLUMNS).items
     assert series.done == [1]
+
+
+def test_a_limit_of_batches_is_lifted_for_a_while_unless_the_session_has_its_own() -> None:
+    conf = session().conf
+    with batches_of_rows(session()):
+        assert conf.get(BATCH_BYTES, None) == MOST_BYTES
+    assert conf.get(BATCH_BYTES, None) is None
+    conf.set(BATCH_BYTES, "1m")
+    try:
+        with batches_of_rows(session()):
+            assert conf.get(BATCH_BYTES, None) == "1m"
+        assert conf.get(BATCH_BYTES, None) == "1m"
+    finally:
+        conf.unset(BATCH_BYTES)
 
 
 def texts() -> pl.DataFrame:

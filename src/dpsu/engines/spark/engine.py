@@ -359,11 +359,11 @@ class SparkEngine:
         sent: dict[str, Any] = {"rule": rule, "shards": self._shards}
         reads = [*([rule.reads] if rule.reads else []), *(["open"] if rows.cut else [])]
         if reads:
-            told = self._grouped(self._shards_of(items, partial(workers.stay_and_post, reads=reads)))
+            told = self._grouped(self._waiting(items, reads))
             weigh = on_groups(workers.weigh_informed, cut=rows.cut, **sent)
             given = rows.parts.groupBy("place").cogroup(told).applyInArrow(weigh, SCHEMA)
         else:
-            given = self._map(rows.parts, workers.weigh_alone, **sent).unionByName(self._shards_of(items))
+            given = self._map(rows.parts, workers.weigh_alone, **sent).unionByName(self._waiting(items))
         return Items(given, np.int64, kept=items.kept, rounds=items.rounds + 1)
 
     def walk(self, rows: SparkRows, items: Items, walk: Walk, stream: Stream) -> Items:
@@ -374,7 +374,7 @@ class SparkEngine:
         follow = on_group(workers.walk_part, **sent)
         given = self._grouped(blocks).applyInArrow(follow, SCHEMA)
         return Items(
-            given.unionByName(self._shards_of(items)), walk.dtype, kept=items.kept, rounds=items.rounds + 1
+            given.unionByName(self._waiting(items)), walk.dtype, kept=items.kept, rounds=items.rounds + 1
         )
 
     def update(self, items: Items, step: Step) -> Items:
@@ -431,6 +431,10 @@ class SparkEngine:
         grouped = parts.groupBy("place").cogroup(mail)
         found: DataFrame = grouped.applyInArrow(on_groups(function, **options), schema)
         return found
+
+    def _waiting(self, items: Items, reads: Sequence[str] = ()) -> "DataFrame":
+        """The shards as they wait for weights, and the columns that they send the parts."""
+        return self._shards_of(items, partial(workers.wait, reads=reads))
 
     def _shards_of(self, items: Items, tell: workers.Tell = workers.stay) -> "DataFrame":
         """What the shards send when they are computed: themselves, and what `tell` adds."""

@@ -53,7 +53,7 @@ def written(letters: Iterable[Letter]) -> Iterator[pa.RecordBatch]:
         pieces = max(1, -(-len(payload) // PIECE_BYTES))
         for piece in range(pieces):
             part = payload[piece * PIECE_BYTES : (piece + 1) * PIECE_BYTES]
-            rows.append((place, sender, turn, piece, pieces, bytes(part)))
+            rows.append((place, sender, turn, piece, pieces, part))
             size += len(part)
             if size >= PIECE_BYTES:
                 yield _batch(rows)
@@ -75,16 +75,16 @@ def as_table(letters: Iterable[Letter]) -> pa.Table:
 
 def read(batches: Iterable[pa.RecordBatch]) -> Iterator[Letter]:
     """The letters in these batches, each as soon as all its pieces are there."""
-    waiting: dict[tuple[int, int, int], dict[int, bytes]] = {}
+    waiting: dict[tuple[int, int, int], dict[int, pa.Buffer]] = {}
     for batch in batches:
         keys = zip(*(batch.column(name).to_pylist() for name in LETTERS.names[:-1]), strict=True)
         for (place, sender, turn, piece, pieces), payload in zip(keys, batch.column("payload"), strict=True):
             got = waiting.setdefault((place, sender, turn), {})
-            got[piece] = payload.as_py()
+            got[piece] = payload.as_buffer()
             if len(got) == pieces:
                 del waiting[place, sender, turn]
-                content = pickle.loads(b"".join(got[number] for number in range(pieces)))
-                yield Letter(place, sender, content, turn)
+                whole = got[0] if pieces == 1 else b"".join(got[number] for number in range(pieces))
+                yield Letter(place, sender, pickle.loads(whole), turn)
 
 
 def in_task(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -120,10 +120,14 @@ def on_group(function: Callable[..., pa.Table], **options: Any) -> Callable[[Any
 
 
 def on_groups(function: Callable[..., pa.Table], **options: Any) -> Callable[[Any, Any], Any]:
-    """The same for the letters of every place in two tables."""
-    apply = in_task(
-        lambda own, mail: function(list(read(own.to_batches())), list(read(mail.to_batches())), **options)
-    )
+    """The same for the letters of every place in two tables; a place that has mail alone keeps it."""
+
+    def run(own: pa.Table, mail: pa.Table) -> pa.Table:
+        if not own.num_rows:
+            return mail
+        return function(list(read(own.to_batches())), list(read(mail.to_batches())), **options)
+
+    apply = in_task(run)
     return lambda own, mail: apply(own, mail)
 
 

@@ -46,6 +46,9 @@ BATCH_ROWS, BATCH_BYTES = 1 << 17, 1 << 26
 MARKS = ("open", "released", "other")
 """The columns of letters to parts that are truth values; all others are numbers."""
 
+GIVEN = ("total", "held")
+"""The columns of items that new weights replace."""
+
 Tell = Callable[[Letter], Iterable[Letter]]
 """What a shard sends when it has been computed."""
 
@@ -231,9 +234,7 @@ def weigh_alone(part: Letter, *, rule: Rule, shards: Places) -> Iterator[Letter]
 def weigh_informed(
     own: list[Letter], mail: list[Letter], *, rule: Rule, cut: Cut | None, shards: Places
 ) -> pa.Table:
-    """The weights of the users of a part, after the shards have sent the columns of its items; shards stay as they are."""
-    if not own:
-        return as_table(mail)
+    """The weights of the users of a part, after the shards have sent the columns of its items."""
     (part,) = own
     rows, columns = part.content, _read_mail(mail, *([rule.reads] if rule.reads else []), "open")
     if cut is not None:
@@ -364,7 +365,7 @@ def found_shard(letters: list[Letter]) -> pa.Table:
     return as_table([Letter(letters[0].place, SELF, Shard(columns, links))])
 
 
-def post(shard: Letter, *, reads: list[str]) -> Iterator[Letter]:
+def post(shard: Letter, *, reads: Sequence[str]) -> Iterator[Letter]:
     """A shard sends each part the columns of its items."""
     columns = shard.content.columns
     for part, at in shard.content.links.items():
@@ -376,10 +377,15 @@ def stay(shard: Letter) -> Iterator[Letter]:
     yield shard
 
 
-def stay_and_post(shard: Letter, *, reads: list[str]) -> Iterator[Letter]:
-    """A shard stays, and sends each part the columns of its items."""
-    yield shard
-    yield from post(shard, reads=reads)
+def wait(shard: Letter, *, reads: Sequence[str] = ()) -> Iterator[Letter]:
+    """A shard waits for weights, without those of before, and sends the parts these columns of their items.
+
+    Shards travel twice in every round, so they carry nothing that will be replaced.
+    """
+    columns = {name: column for name, column in shard.content.columns.items() if name not in GIVEN}
+    yield shard._replace(content=replace(shard.content, columns=columns))
+    if reads:
+        yield from post(shard, reads=reads)
 
 
 def post_released(shard: Letter) -> Iterator[Letter]:
