@@ -8,9 +8,9 @@ the end.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -18,8 +18,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from dpsu.engines.contract import Columns, DigestTest, OnRound, Rule, Step, Walk, untold
+from dpsu.engines.spark import blocks, shards
 from dpsu.engines.spark import parts as workers
 from dpsu.engines.spark.frames import arrow_types, map_rows
+from dpsu.engines.spark.handles import Item, Items, Sets, SparkRows, Texts
 from dpsu.engines.spark.keeping import Scratch, keeper_for
 from dpsu.engines.spark.letters import (
     NAMES,
@@ -45,7 +47,6 @@ from dpsu.engines.spark.session import (
 )
 from dpsu.engines.spark.tables import as_spark_frame, is_spark_frame, load
 from dpsu.errors import InvalidArgument, TooLarge
-from dpsu.outcome.columns import LISTED
 from dpsu.outcome.release import Brought
 from dpsu.randomness.stream import Stream
 from dpsu.sets.user_sets import Digests, among, detached
@@ -70,65 +71,6 @@ MOST_SHARDS = 512
 
 ROUNDS_PER_TABLE = 5
 """Rounds that are one query: more save jobs, fewer keep the plan and the files of its exchanges small."""
-
-
-class Item(NamedTuple):
-    """The columns of an item, as Spark and Arrow describe them."""
-
-    spark: Any
-    arrow: "pa.Schema"
-
-    def with_listed(self) -> "Item":
-        """The same with the column that says which items are candidates."""
-        from pyspark.sql.types import BooleanType, StructField, StructType
-
-        spark = StructType([*self.spark.fields, StructField(LISTED, BooleanType())])
-        return Item(spark, self.arrow.append(pa.field(LISTED, pa.bool_())))
-
-
-@dataclass(frozen=True, repr=False)
-class Sets:
-    """The parts of the users with all their rows, and the table with the names of their items, whose columns are `item`.
-
-    `table` is the table of items if it has more columns than their digests. `listed` says that there are candidates.
-    """
-
-    parts: "DataFrame"
-    names: "DataFrame"
-    item: "Item"
-    table: "Items | None" = None
-    listed: bool = False
-
-
-@dataclass(frozen=True, repr=False)
-class Texts:
-    """The texts of the users by part."""
-
-    parts: "DataFrame"
-    item: "Item"
-
-
-@dataclass(frozen=True, repr=False)
-class SparkRows:
-    """Bounded sets: parts, and a sampling step that is applied whenever they are weighed."""
-
-    parts: "DataFrame"
-    cut: workers.Cut | None = None
-
-
-@dataclass(repr=False)
-class Items:
-    """The shards of the items, which may have to be computed: in `table` are their states, and letters with weights for
-    them if those have to be added, of type `given`; then follow the `steps`.
-
-    `kept` says that they are computed from a table that is kept, by this number of weighings.
-    """
-
-    table: "DataFrame"
-    given: type[np.generic] | None = None
-    steps: tuple[Step, ...] = ()
-    kept: bool = False
-    rounds: int = 0
 
 
 class SparkEngine:
@@ -194,7 +136,7 @@ class SparkEngine:
 
     def empty(self, rows: "DataFrame") -> pl.DataFrame:
         """No rows with these columns, on the driver."""
-        return workers.as_frame(arrow_types(rows).empty_table())
+        return blocks.as_frame(arrow_types(rows).empty_table())
 
     def read(self, source: "Source", stream: Stream) -> Sets:
         """The sets of all users in a Spark frame, divided into parts by a keyed hash of the user."""
@@ -227,9 +169,9 @@ class SparkEngine:
         n_parts = self.parts * (1 + size // (self.parts * per_part))
         self._spread_over = min(n_parts, MOST_SHARDS, self._partitions)
         self._parts, self._shards = self._places(n_parts), self._places(min(n_parts, MOST_SHARDS), -1)
-        divide = partial(workers.divide, user=users, parts=self._parts, stream=stream, label=LABEL)
-        blocks = map_rows(rows, divide, BLOCKS)
-        return self._kept(self._grouped(blocks).applyInArrow(build, SCHEMA))
+        divide = partial(blocks.divide, user=users, parts=self._parts, stream=stream, label=LABEL)
+        divided = map_rows(rows, divide, BLOCKS)
+        return self._kept(self._grouped(divided).applyInArrow(build, SCHEMA))
 
     def ngrams(self, corpus: Texts, before: tuple[Sets, Items] | None = None) -> Sets:
         """The words or longer n-grams of every part."""
@@ -252,7 +194,7 @@ class SparkEngine:
 
     def item_types(self, sets: Sets) -> pl.Schema:
         """The columns that name an item, and their types."""
-        return workers.as_frame(sets.item.arrow.empty_table()).schema
+        return blocks.as_frame(sets.item.arrow.empty_table()).schema
 
     def leave_out(self, sets: Sets, digests: Digests) -> Sets:
         """The parts without the items with these digests; their names stay in the sets that were read."""
@@ -275,7 +217,7 @@ class SparkEngine:
 
     def collect(self, items: Items, step: Callable[[Any], NDArray[Any]]) -> NDArray[Any]:
         """The values that `step` finds in all shards."""
-        told = self._map(self._settled(items), workers.find, step=step)
+        told = self._map(self._settled(items), shards.find, step=step)
         with translated():
             letters = read_letters(told.toArrow().to_batches())
             # A source without rows has no shards.
@@ -322,7 +264,7 @@ class SparkEngine:
         if sets.table is not None:
             return sets.table
         news = self._map(_states(sets.parts), workers.announce, shards=self._shards)
-        return Items(self._grouped(news).applyInArrow(on_group(workers.found_shard), SCHEMA))
+        return Items(self._grouped(news).applyInArrow(on_group(shards.found_shard), SCHEMA))
 
     def restrict(self, sets: Sets, items: Items) -> Sets:
         """The parts restricted to open items, with their table of items."""
@@ -369,10 +311,10 @@ class SparkEngine:
     def walk(self, rows: SparkRows, items: Items, walk: Walk, stream: Stream) -> Items:
         """Run a policy in each of its parts and sum the weights (docs/hybrid.md)."""
         turns = self._places(walk.parts)
-        blocks = self._map(rows.parts, workers.split_for_walk, parts=turns, stream=stream)
+        divided = self._map(rows.parts, workers.split_for_walk, parts=turns, stream=stream)
         sent: dict[str, Any] = {"walk": walk, "stream": stream, "shards": self._shards}
         follow = on_group(workers.walk_part, **sent)
-        given = self._grouped(blocks).applyInArrow(follow, SCHEMA)
+        given = self._grouped(divided).applyInArrow(follow, SCHEMA)
         return Items(
             given.unionByName(self._waiting(items)), walk.dtype, kept=items.kept, rounds=items.rounds + 1
         )
@@ -393,7 +335,7 @@ class SparkEngine:
         told = self._decoded(sets, items, partial(workers.decode, types=item.arrow), item.spark)
         if isinstance(self._keeper, Scratch):
             with translated():
-                frame = workers.as_frame(told.toArrow())
+                frame = blocks.as_frame(told.toArrow())
             return Brought(detached(frame.sort(frame.columns)), self._session, self.parts)
         # As a release from one task is divided and sorted: neither says which part of the users an item comes from.
         columns = [*map(named, told.columns)]
@@ -412,7 +354,7 @@ class SparkEngine:
         return names
 
     def _decoded(self, sets: Sets, items: Items, decode: Callable[..., Any], schema: Any) -> "DataFrame":
-        mail = self._map(self._settled(items), workers.post_released)
+        mail = self._map(self._settled(items), shards.post_released)
         parts = _names(sets.names).groupBy("place")
         decoded: DataFrame = parts.cogroup(self._grouped(mail)).applyInArrow(on_groups(decode), schema)
         return decoded
@@ -427,20 +369,20 @@ class SparkEngine:
         **options: Any,
     ) -> "DataFrame":
         """What a function makes of every part, after the shards have sent it these columns of its items."""
-        mail = self._grouped(self._map(self._settled(items), workers.post, reads=reads))
+        mail = self._grouped(self._map(self._settled(items), shards.post, reads=reads))
         grouped = parts.groupBy("place").cogroup(mail)
         found: DataFrame = grouped.applyInArrow(on_groups(function, **options), schema)
         return found
 
     def _waiting(self, items: Items, reads: Sequence[str] = ()) -> "DataFrame":
         """The shards as they wait for weights, and the columns that they send the parts."""
-        return self._shards_of(items, partial(workers.wait, reads=reads))
+        return self._shards_of(items, partial(shards.wait, reads=reads))
 
-    def _shards_of(self, items: Items, tell: workers.Tell = workers.stay) -> "DataFrame":
+    def _shards_of(self, items: Items, tell: shards.Tell = shards.stay) -> "DataFrame":
         """What the shards send when they are computed: themselves, and what `tell` adds."""
         if items.given is None:
-            return self._map(items.table, workers.update, steps=items.steps, tell=tell)
-        gather = on_group(workers.gather, dtype=items.given, steps=items.steps, tell=tell)
+            return self._map(items.table, shards.update, steps=items.steps, tell=tell)
+        gather = on_group(shards.gather, dtype=items.given, steps=items.steps, tell=tell)
         return self._grouped(items.table).applyInArrow(gather, SCHEMA)
 
     def _settled(self, items: Items) -> "DataFrame":

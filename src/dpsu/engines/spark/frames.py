@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pyarrow as pa
 
-from dpsu.engines.spark.parts import as_block, as_frame
+from dpsu.engines.spark.blocks import as_block, as_frame
 from dpsu.engines.spark.session import set_python, translated
 from dpsu.engines.spark.whole import BLOCK, PIECE_ROWS, packed, unpacked
 

@@ -7,8 +7,6 @@ everybody holds costs one number per part.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,52 +14,29 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from dpsu.engines.contract import SHOWN, Columns, DigestTest, Rule, Step, Walk
+from dpsu.engines.contract import SHOWN, Columns, DigestTest, Rule, Walk
 from dpsu.engines.local import NO_ITEMS, LocalEngine, Rows, rows_of, tallied
 from dpsu.engines.part_sets import PartSets, admitted, arranged, own_slice
-from dpsu.engines.rows import SATURATION, merged, merged_columns, shard_bounds, some_users
+from dpsu.engines.rows import merged, shard_bounds, some_users
+from dpsu.engines.spark.blocks import as_frame
 from dpsu.engines.spark.letters import (
     NAMES,
-    PIECE_BYTES,
     SELF,
     TEXTS,
     VALUES,
     Letter,
     Places,
     as_table,
-    in_task,
     read,
 )
 from dpsu.kernels.measures import count_users_with, sum_values
 from dpsu.randomness.stream import Purpose, Stream
-from dpsu.sets.keys import KeyEncoder
 from dpsu.sets.split import coins_of
 from dpsu.sets.user_sets import Digests, UserSets
-from dpsu.sources.columns import require_types, require_values
 from dpsu.sources.ngrams import Corpus, longer_sets
-
-BATCH_ROWS, BATCH_BYTES = 1 << 17, 1 << 26
-"""Rows, or bytes if rows are long, that are collected before they are divided: Spark's own batches are too small."""
 
 MARKS = ("open", "released", "other")
 """The columns of letters to parts that are truth values; all others are numbers."""
-
-GIVEN = ("total", "held")
-"""The columns of items that new weights replace."""
-
-Tell = Callable[[Letter], Iterable[Letter]]
-"""What a shard sends when it has been computed."""
-
-BLOCKS = pa.schema([("place", pa.int64()), ("first", pa.int64()), ("rows", pa.binary())])
-"""Blocks of rows on their way to a part."""
-
-
-@dataclass(frozen=True, repr=False)
-class Shard:
-    """Some of the items: their columns, and for every part the positions of its items."""
-
-    columns: dict[str, NDArray[Any]]
-    links: dict[int, NDArray[np.uint32]]
 
 
 @dataclass(frozen=True)
@@ -71,66 +46,6 @@ class Cut:
     max_items: int
     stream: Stream
     round: int
-
-
-# -- reading: rows of the source into parts
-
-
-def in_large_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """Merge the rows of an iterator of Arrow batches into fewer, larger batches."""
-    waiting: list[pa.RecordBatch] = []
-    for batch in batches:
-        waiting.append(batch)
-        rows, size = sum(each.num_rows for each in waiting), sum(each.nbytes for each in waiting)
-        if rows >= BATCH_ROWS or size >= BATCH_BYTES:
-            yield pa.Table.from_batches(waiting)
-            waiting = []
-    if waiting:
-        yield pa.Table.from_batches(waiting)
-
-
-def divide(
-    batches: Iterable[pa.RecordBatch],
-    *,
-    user: list[str],
-    parts: Places,
-    stream: Stream,
-    label: str,
-) -> Iterator[pa.RecordBatch]:
-    """Blocks with the rows of the users of every part."""
-    apply = in_task(partial(_divide, user=user, parts=parts, stream=stream, label=label))
-    for table in in_large_batches(batches):
-        yield apply(table)
-
-
-def _divide(table: pa.Table, user: list[str], parts: Places, stream: Stream, label: str) -> pa.RecordBatch:
-    frame = as_frame(table)
-    require_types(frame.schema, label)
-    require_values(frame, label)
-    encoder = KeyEncoder(frame.schema, user, stream.digest_key)
-    codes = encoder.encode(frame)
-    part = (stream.words(Purpose.PART, 0, encoder.digests()) % np.uint64(len(parts)))[codes]
-    order = np.argsort(part, kind="stable")
-    rows = table.take(pa.array(order))
-    most = max(1, rows.num_rows * PIECE_BYTES // max(1, rows.nbytes))
-    bounds = np.searchsorted(part[order], np.arange(len(parts) + 1, dtype=np.uint64))
-    blocks = [
-        (parts[number], first, as_block(rows.slice(first, min(most, last - first))))
-        for number, (begin, last) in enumerate(pairwise(bounds.tolist()))
-        for first in range(begin, max(last, begin + 1), most)  # a part without users exists, too
-    ]
-    columns = zip(*blocks, strict=True)
-    return pa.record_batch(
-        [pa.array(own, kind.type) for own, kind in zip(columns, BLOCKS, strict=True)], schema=BLOCKS
-    )
-
-
-def as_block(rows: pa.Table) -> bytes:
-    """Rows as one Arrow stream: Spark sorts and moves a block as a single row, which is much faster than single rows."""
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, rows.schema, options=pa.ipc.IpcWriteOptions(compression="lz4")) as writer:
-        writer.write_table(rows.combine_chunks())
-    return bytes(sink.getvalue())
 
 
 def build_part(table: pa.Table, *, read_frame: Callable[[pl.DataFrame], UserSets]) -> pa.Table:
@@ -157,16 +72,6 @@ def _letters_of(place: int, sets: PartSets) -> Iterator[Letter]:
     yield Letter(place, NAMES, (sets.names, sets.order))
     if sets.sets.values:
         yield Letter(place, VALUES, sets.sets.values)
-
-
-def as_frame(table: pa.Table) -> pl.DataFrame:
-    """The table as a Polars frame."""
-    frame = pl.from_arrow(table)
-    assert isinstance(frame, pl.DataFrame)
-    return frame
-
-
-# -- parts
 
 
 def announce(part: Letter, *, shards: Places) -> Iterator[Letter]:
@@ -352,82 +257,6 @@ def walk_part(letters: list[Letter], *, walk: Walk, stream: Stream, shards: Plac
         answers += _to_shards(letter.sender, letter.content, shards, own, turn)
         total[place], held[place] = 0, False  # announced once: other parts have the item too
     return as_table(answers)
-
-
-# -- shards
-
-
-def found_shard(letters: list[Letter]) -> pa.Table:
-    """A shard, built from the announcements of the parts."""
-    letters = sorted(letters, key=lambda letter: letter.sender)
-    columns, numbers = merged_columns([letter.content for letter in letters])
-    links = {letter.sender: number for letter, number in zip(letters, numbers, strict=True)}
-    return as_table([Letter(letters[0].place, SELF, Shard(columns, links))])
-
-
-def post(shard: Letter, *, reads: Sequence[str]) -> Iterator[Letter]:
-    """A shard sends each part the columns of its items."""
-    columns = shard.content.columns
-    for part, at in shard.content.links.items():
-        yield Letter(part, -shard.place, {name: columns[name][at] for name in reads})
-
-
-def stay(shard: Letter) -> Iterator[Letter]:
-    """A shard stays."""
-    yield shard
-
-
-def wait(shard: Letter, *, reads: Sequence[str] = ()) -> Iterator[Letter]:
-    """A shard waits for weights, without those of before, and sends the parts these columns of their items.
-
-    Shards travel twice in every round, so they carry nothing that will be replaced.
-    """
-    columns = {name: column for name, column in shard.content.columns.items() if name not in GIVEN}
-    yield shard._replace(content=replace(shard.content, columns=columns))
-    if reads:
-        yield from post(shard, reads=reads)
-
-
-def post_released(shard: Letter) -> Iterator[Letter]:
-    """A shard tells parts what is released, and the columns that are to be shown: each item is named by one part."""
-    columns = shard.content.columns
-    unnamed = columns["released"].copy()
-    for part, at in shard.content.links.items():
-        own = unnamed[at]
-        shown = {name: columns[name][at[own]] for name in columns if name.startswith(SHOWN)}
-        yield Letter(part, -shard.place, {"released": own, **shown})
-        unnamed[at] = False
-
-
-def gather(letters: list[Letter], *, dtype: type[np.generic], steps: Sequence[Step], tell: Tell) -> pa.Table:
-    """A shard with the weights that all parts gave to its items, after these steps; and what it then tells others."""
-    (own,) = (letter for letter in letters if letter.sender == SELF)
-    shard = own.content
-    total = np.zeros(len(shard.columns["digest"]), dtype)
-    held = np.zeros(len(total), np.bool_)
-    # In the order of a policy's parts: sums of floats depend on the order, and every engine must use the same.
-    answers = [letter for letter in letters if letter.sender != SELF]
-    for answer in sorted(answers, key=lambda answer: (answer.turn, answer.sender)):
-        at = shard.links[answer.sender]
-        total[at] += answer.content["total"]
-        held[at] |= answer.content["held"]
-        if dtype is np.int64:
-            np.minimum(total, SATURATION, out=total)
-    made = replace(shard, columns={**shard.columns, "total": total, "held": held})
-    return as_table(update(own._replace(content=made), steps=steps, tell=tell))
-
-
-def update(shard: Letter, *, steps: Sequence[Step], tell: Tell) -> Iterable[Letter]:
-    """What a shard tells others after these steps, each of which changes or adds columns."""
-    columns = shard.content.columns
-    for step in steps:
-        columns = {**columns, **step(columns)}
-    return tell(shard._replace(content=replace(shard.content, columns=columns)))
-
-
-def find(shard: Letter, *, step: Callable[[Any], NDArray[Any]]) -> Iterator[Letter]:
-    """What the step finds in a shard."""
-    yield shard._replace(content=step(shard.content.columns))
 
 
 def _to_shards(part: int, rows: Rows, shards: Places, columns: Columns, turn: int = 0) -> Iterator[Letter]:

@@ -16,8 +16,8 @@ from dpsu.algorithms.job import Chosen, Job, Tell, silent
 from dpsu.algorithms.public_items import Listed
 from dpsu.engines.contract import Engine
 from dpsu.engines.local import LocalEngine
+from dpsu.engines.spark.blocks import as_block, in_large_batches
 from dpsu.engines.spark.letters import in_task
-from dpsu.engines.spark.parts import as_block, in_large_batches
 from dpsu.engines.spark.telling import Line
 from dpsu.randomness.stream import Stream
 from dpsu.sources.source import Source

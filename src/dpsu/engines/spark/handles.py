@@ -1,0 +1,73 @@
+"""What the methods of the Spark engine pass on: tables of parts and of shards."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from dpsu.engines.contract import Step
+from dpsu.engines.spark.parts import Cut
+from dpsu.outcome.columns import LISTED
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+class Item(NamedTuple):
+    """The columns of an item, as Spark and Arrow describe them."""
+
+    spark: Any
+    arrow: "pa.Schema"
+
+    def with_listed(self) -> "Item":
+        """The same with the column that says which items are candidates."""
+        from pyspark.sql.types import BooleanType, StructField, StructType
+
+        spark = StructType([*self.spark.fields, StructField(LISTED, BooleanType())])
+        return Item(spark, self.arrow.append(pa.field(LISTED, pa.bool_())))
+
+
+@dataclass(frozen=True, repr=False)
+class Sets:
+    """The parts of the users with all their rows, and the table with the names of their items, whose columns are `item`.
+
+    `table` is the table of items if it has more columns than their digests. `listed` says that there are candidates.
+    """
+
+    parts: "DataFrame"
+    names: "DataFrame"
+    item: Item
+    table: "Items | None" = None
+    listed: bool = False
+
+
+@dataclass(frozen=True, repr=False)
+class Texts:
+    """The texts of the users by part."""
+
+    parts: "DataFrame"
+    item: Item
+
+
+@dataclass(frozen=True, repr=False)
+class SparkRows:
+    """Bounded sets: parts, and a sampling step that is applied whenever they are weighed."""
+
+    parts: "DataFrame"
+    cut: Cut | None = None
+
+
+@dataclass(repr=False)
+class Items:
+    """The shards of the items, which may have to be computed: in `table` are their states, and letters with weights for
+    them if those have to be added, of type `given`; then follow the `steps`.
+
+    `kept` says that they are computed from a table that is kept, by this number of weighings.
+    """
+
+    table: "DataFrame"
+    given: type[np.generic] | None = None
+    steps: tuple[Step, ...] = ()
+    kept: bool = False
+    rounds: int = 0
