@@ -45,6 +45,8 @@ LIMIT = "spark.dpsu.taskRows"
 TASK_ROWS = 50_000_000
 """Default for LIMIT: the largest number of rows that one task holds."""
 
+CORES = ("spark.task.cpus", "spark.executor.cores")
+
 IN_ONE_TASK = "levels with method='dpne' or with false_share="
 IN_TASKS = "candidates, n-grams in levels and tuning"
 
@@ -153,7 +155,8 @@ class SparkJob(Job):
             with LocalEngine(1) as local:
                 done, names = work(sets.none, local)
         else:
-            threads = whole_number(engine.session, "spark.task.cpus", 1)
+            # The stage is this one task: the other cores of its executor are idle.
+            threads = max(whole_number(engine.session, name, 1) for name in CORES)
             task = partial(in_one_task, work=work, threads=threads, none=sets.none)
             with self._on_rows(sets, "dpsu: the release, in one task"), translated():
                 blocks = sets.rows.mapInArrow(packed, "rows binary").repartition(1)
