@@ -160,8 +160,8 @@ def test_nothing_exact_shows_in_statement_or_repr() -> None:
 
 def test_progress_is_told_public_stages_only() -> None:
     stages: list[str] = []
-    dpsu.release(crowd(), **CLEAR, progress=stages.append)
-    assert stages == ["reading", "weighing and deciding", "decoding"]
+    dpsu.release(crowd(), **CLEAR, algorithm=dpsu.FocusedGaussian(rounds=2), progress=stages.append)
+    assert stages == ["reading", "weighing and deciding", "round 1 of 2", "round 2 of 2", "decoding"]
 
 
 def test_exact_calibration_never_releases_fewer() -> None:

@@ -219,7 +219,9 @@ class CandidatesMechanism(Mechanism):
         The column `listed` says which items are candidates.
         """
         items = engine.update(items, partial(begin, discover=self.discover))
-        rows = engine.bound(sets, self.request.max_items, stream, keep=None if self.discover else items)
+        if not self.discover:
+            sets = engine.restrict(sets, items)
+        rows = engine.bound(sets, self.request.max_items, stream)
         for r in told_rounds(engine, self.base.focus.rounds):
             items = engine.weigh(rows, items, self.base.rule(r))
             items = engine.update(items, partial(one_round, mechanism=self, stream=stream, r=r))

@@ -252,9 +252,8 @@ def _found(
     stream: Stream,
 ) -> Found:
     """The released n-grams with those of the list, which count as released in the next level, too."""
-    shown = lists.with_public(engine, sets, items, stream)
     made = lists.names(engine, sets, items, counting, stream, here=True)
-    return Found(sets, shown, made.names, thresholds, made.notes)
+    return Found(sets, made.items, made.names, thresholds, made.notes)
 
 
 def plan_levels(

@@ -40,11 +40,15 @@ MOSTLY_NOISE = (
 
 @dataclass(frozen=True)
 class Measured:
-    """A release with its noisy columns, the noisy numbers of others, and notes for the curator."""
+    """A release with its noisy columns, the noisy numbers of others, and notes for the curator.
+
+    `items` is the table of items in which public items are released, too.
+    """
 
     names: Any
     others: dict[str, float] | None = None
     notes: tuple[str, ...] = field(default=())
+    items: Any = None
 
 
 def measured(

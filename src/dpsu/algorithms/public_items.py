@@ -6,7 +6,7 @@ tokenizer first. Lists may be sensitive themselves: errors name the place of an 
 """
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -123,7 +123,7 @@ class Listed:
 
         return Listed(chosen(self.public), chosen(self.excluded), letters=self.letters)
 
-    def with_public(self, engine: Engine, sets: Any, items: Any, stream: Stream) -> Any:
+    def _with_public(self, engine: Engine, sets: Any, items: Any, stream: Stream) -> Any:
         """The items, those that are public and held marked as released."""
         if self.public is None:
             return items
@@ -144,21 +144,22 @@ class Listed:
         With `here` the names come into the memory of this process, wherever the engine keeps them.
         """
         if not (self or counting or here):
-            return Measured(engine.names(sets, items))
+            return Measured(engine.names(sets, items), items=items)
         types = engine.item_types(sets)
         public = typed(self.public, types, "public_items")
         digests = digests_of(public, stream)
         if counting:
             items = engine.update(items, mark_found)
-        shown = self.with_public(engine, sets, items, stream)
+        shown = self._with_public(engine, sets, items, stream)
         unheld = engine.missing(shown, digests)
         absent = public.filter(unheld)
         if counting:
             _, excluded = self._digests(engine, sets, stream)
-            return measured(engine, sets, shown, absent, digests[unheld], excluded, counting, stream)
+            made = measured(engine, sets, shown, absent, digests[unheld], excluded, counting, stream)
+            return replace(made, items=shown)
         held = engine.frame(sets, shown)
         names = pl.concat([held, beside_candidates(absent, held)])
-        return Measured(detached(names.sort(types.names())))
+        return Measured(detached(names.sort(types.names())), items=shown)
 
 
 def _release_too(columns: Columns, digests: Digests) -> Columns:

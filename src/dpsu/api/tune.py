@@ -123,8 +123,9 @@ def tune(
         raise InvalidArgument("private selection has no share for counts: tune on a part (method='part').")
     if counts:
         require_free(described.item_columns, {})
-    where, request = engine_for(source, engine, spark_mode), Request(epsilon, delta)
-    candidates = [Candidate.of(setting).for_engine(where.parts) for setting in settings]
+    request, candidates = Request(epsilon, delta), [Candidate.of(setting) for setting in settings]
+    where = engine_for(source, engine, spark_mode)
+    candidates = [candidate.for_engine(where.parts) for candidate in candidates]
     job: TuneJob = (
         TuneOnPart(request, candidates, tuning_share, counting_terms(counts))
         if method == "part"

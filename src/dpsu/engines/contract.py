@@ -175,10 +175,13 @@ class Engine(Protocol):
         """The number of users who hold an item whose column `other` is true; private. `sets` are those that were read."""
 
     def update(self, items: Any, step: Step) -> Any:
-        """The items with the columns that `step` changes or adds. The handle `items` must not be used again."""
+        """The items with the columns that `step` changes or adds."""
 
     def collect(self, items: Any, step: Callable[[Columns], NDArray[Any]]) -> NDArray[Any]:
-        """The values that `step` finds in all items, in any order; private, unless the promise covers them."""
+        """The values that `step` finds in all items, in an order of the engine's that is the same in every call for a table.
+
+        They are private, unless the promise covers them.
+        """
 
     def names(self, sets: Any, items: Any) -> Any:
         """The items whose column `released` is true, in their original type: a sorted Polars frame, or a Spark frame."""

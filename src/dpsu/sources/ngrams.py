@@ -88,13 +88,6 @@ class Ngrams:
         before = self.shorter.words_of((keys >> np.uint64(32)).astype(np.int64))
         return np.hstack([before, (keys & LOW_32).astype(np.uint32).reshape(-1, 1)])
 
-    def add(self, words: NDArray[np.uint32]) -> NDArray[np.int64]:
-        """The codes of n-grams given by their words, whether or not the corpus has them; their prefixes are known."""
-        if self.shorter is None or self.table is None:
-            return words[:, 0].astype(np.int64)
-        before = self.shorter.add(words[:, :-1]).astype(np.uint64)
-        return self.table.encode(before << np.uint64(32) | words[:, -1].astype(np.uint64)).astype(np.int64)
-
 
 def unigrams(corpus: Corpus) -> Ngrams:
     """The words themselves."""

@@ -6,6 +6,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +79,8 @@ def levels(source: Any, **how: Any) -> dpsu.Release:
 
 
 def listed_levels(source: Any, **how: Any) -> dpsu.Release:
-    return levels(source, false_share=0.4, counts=False, **how)
+    """With fewer items than users have: what is not sampled once never counts."""
+    return levels(source, false_share=0.4, counts=False, max_items=2, **how)
 
 
 def levels_of_dpne(source: Any, **how: Any) -> dpsu.Release:
@@ -90,6 +92,11 @@ def tuned(source: Any, **how: Any) -> dpsu.Release:
     found = dpsu.tune(source, **COLUMNS, **PRIVACY, settings=settings, **how)
     assert found.setting in settings
     return found.release
+
+
+def candidates_alone(source: Any, **how: Any) -> dpsu.Release:
+    listed = [f"word{n}" for n in range(150)]
+    return released(source, candidates=listed, false_share=0.4, discover=False, max_items=2, **how)
 
 
 LISTED = [f"word{n}" for n in range(50)] + [f"none{n}" for n in range(200)]
@@ -105,6 +112,7 @@ FEATURES: dict[str, tuple[Callable[[], pl.DataFrame], Callable[..., dpsu.Release
         baskets,
         lambda source, **how: released(source, candidates=LISTED, false_share=0.4, **how),
     ),
+    "candidates alone": (baskets, candidates_alone),
     "levels": (texts, levels),
     "listed levels": (texts, listed_levels),
     "levels of dpne": (texts, levels_of_dpne),
@@ -116,6 +124,7 @@ IN_EXCHANGE: dict[str, dict[str, Any]] = {
     "sums": {"algorithm": dpsu.FocusedGaussian(rounds=2)},
     "exclude": {"algorithm": dpsu.FocusedGaussian(rounds=2)},
     "candidates": {"algorithm": dpsu.FocusedGaussian(rounds=2)},
+    "candidates alone": {"algorithm": dpsu.FocusedGaussian(rounds=4)},
 }
 """A round is a Spark job there; one feature of a single release is tested with `auto`."""
 
@@ -170,7 +179,7 @@ def test_progress_tells_rounds_and_any_number_of_partitions_does(monkeypatch: py
 
 @pytest.mark.parametrize("mode", ["task", "barrier"])
 def test_workers_tell_the_driver_their_rounds(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If they cannot reach it (it listens at another address), nothing else changes."""
+    """If they cannot reach it, or its address cannot be read by Arrow Flight, nothing else changes."""
     frame, stages = baskets().select("user", "item"), []
     how: dict[str, Any] = {"algorithm": dpsu.FocusedGaussian(rounds=3), "spark_mode": mode}
 
@@ -183,15 +192,17 @@ def test_workers_tell_the_driver_their_rounds(mode: str, monkeypatch: pytest.Mon
     rounds = [f"round {number} of 3" for number in (1, 2, 3)]
     assert stages[2:] == ["weighing and deciding", *rounds, "decoding"]
 
-    heard: list[str] = []
-    nowhere = {"spark.driver.host": "127.0.0.2", "spark.driver.bindAddress": "127.0.0.1"}
+    nowhere = {"spark.driver.bindAddress": "127.0.0.1"}
     monkeypatch.setattr(
         telling,
         "setting",
         lambda session, name, default: nowhere.get(name) or setting(session, name, default),
     )
-    assert run(progress=heard.append) == shown
-    assert heard == stages[:2]
+    for address in ("127.0.0.2", "::1"):
+        heard: list[str] = []
+        nowhere["spark.driver.host"] = address
+        assert run(progress=heard.append) == shown
+        assert heard == stages[:2]
 
 
 def test_a_worker_tells_levels() -> None:
@@ -217,6 +228,21 @@ def test_an_error_of_a_peer_is_told_and_quotes_no_data() -> None:
     with pytest.raises(SourceError, match=r"tokenizer.*ValueError") as caught:
         dpsu.release(source, user="user", text="text", tokenizer=raises, spark_mode="barrier", **PRIVACY)
     assert SECRET not in told(caught.value)
+
+
+def test_progress_does_not_tell_whether_there_are_rows() -> None:
+    frame = pl.DataFrame({"user": [1], "item": ["word"]})
+    told_of: list[list[str]] = [[], []]
+    for rows, stages in enumerate(told_of):
+        with pytest.warns(dpsu.EmptyRelease):
+            released(
+                on_spark(frame.head(rows)),
+                algorithm=dpsu.FocusedGaussian(rounds=2),
+                spark_mode="task",
+                progress=stages.append,
+            )
+    assert told_of[0] == told_of[1]
+    assert "round 2 of 2" in told_of[0]
 
 
 @pytest.mark.parametrize("rows", [0, 1])
@@ -378,6 +404,27 @@ def test_items_keep_their_types(mode: str) -> None:
         assert spark.to_polars().schema == local.to_polars().schema
         assert spark.to_spark().dtypes == on_spark(frame).drop("user").dtypes
         assert {*spark.to_spark().collect()} == {*on_spark(frame).drop("user").collect()}
+    finally:
+        session().conf.unset("spark.sql.session.timeZone")
+
+
+@pytest.mark.parametrize("mode", ["task", "barrier", EXCHANGE])
+@pytest.mark.parametrize("listed", ["public_items", "candidates"])
+def test_listed_times_are_those_of_the_data(mode: str, listed: str) -> None:
+    """In any zone of the session, held or not, with counts of them."""
+    times = [datetime(2026, 1, day, tzinfo=UTC) for day in range(1, 6)]
+    frame = pl.DataFrame({"user": np.arange(3000), "item": [times[user % 3] for user in range(3000)]})
+    how: dict[str, Any] = {**COLUMNS, **PRIVACY, "algorithm": dpsu.FocusedGaussian(rounds=2), "counts": True}
+    how |= {listed: times, **({"false_share": 0.4} if listed == "candidates" else {})}
+    session().conf.set("spark.sql.session.timeZone", "America/New_York")
+    try:
+        with seeded(5):
+            local = dpsu.release(frame, **how, check_user=False)
+        with seeded(5):
+            spark = dpsu.release(on_spark(frame), **how, check_user=False, spark_mode=mode)
+        assert set(times[:3]) <= set(local.items)
+        assert spark.to_polars().equals(local.to_polars())
+        assert spark.to_polars().schema == local.to_polars().schema
     finally:
         session().conf.unset("spark.sql.session.timeZone")
 

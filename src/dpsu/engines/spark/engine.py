@@ -219,9 +219,9 @@ class SparkEngine:
         """The values that `step` finds in all shards."""
         told = self._map(self._settled(items), shards.find, step=step)
         with translated():
-            letters = read_letters(told.toArrow().to_batches())
-            # A source without rows has no shards.
-            return np.concatenate([letter.content for letter in letters] or [np.zeros(0)])
+            letters = sorted(read_letters(told.toArrow().to_batches()), key=lambda letter: letter.place)
+        # A source without rows has no shards.
+        return np.concatenate([letter.content for letter in letters] or [np.zeros(0)])
 
     def missing(self, items: Items, digests: Digests) -> NDArray[np.bool_]:
         """Which of these items are in no shard."""
@@ -291,8 +291,11 @@ class SparkEngine:
     ) -> SparkRows:
         """Sample every user's set; with `keep` only when the rows are weighed, so that no round writes them again."""
         if keep is not None:
-            parts = _states(sets.parts) if isinstance(sets, Sets) else sets.parts
-            return SparkRows(parts, workers.Cut(max_items, stream, round))
+            step = workers.Cut(max_items, stream, round)
+            if isinstance(sets, Sets):
+                return SparkRows(_states(sets.parts), step, sampled=False)
+            assert sets.sampled, "sets that are not sampled yet would be sampled anew in every round"
+            return SparkRows(sets.parts, step)
         cut = self._map(_states(sets.parts), workers.cut, max_items=max_items, stream=stream, round=round)
         return SparkRows(self._kept(cut))
 

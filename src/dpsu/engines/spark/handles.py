@@ -52,10 +52,14 @@ class Texts:
 
 @dataclass(frozen=True, repr=False)
 class SparkRows:
-    """Bounded sets: parts, and a sampling step that is applied whenever they are weighed."""
+    """Bounded sets: parts, and a sampling step that is applied whenever they are weighed.
+
+    `sampled` says that the parts themselves are sampled, so that a further step only leaves closed items out.
+    """
 
     parts: "DataFrame"
     cut: Cut | None = None
+    sampled: bool = True
 
 
 @dataclass(repr=False)

@@ -52,13 +52,7 @@ LIMIT = "spark.dpsu.taskRows"
 TASK_ROWS = 50_000_000
 """Default for LIMIT: the largest number of rows that one task holds."""
 
-<<<<<<< HEAD
-=======
 CORES = ("spark.task.cpus", "spark.executor.cores")
-
-IN_ONE_TASK = "levels with method='dpne' or with false_share="
-IN_TASKS = "candidates, n-grams in levels and tuning"
->>>>>>> w-perf
 
 ON_DRIVER = (
     "The ledger is a file on the driver, which goes away with the application: keep it on storage that stays."
@@ -157,10 +151,10 @@ class SparkJob(Job):
         tell("weighing and deciding in one Spark task")
         if sets.empty:
             with LocalEngine(1) as local:
-                done, names = work(sets.none, local)
+                done, names = work(sets.none, local, tell=tell)
         else:
-<<<<<<< HEAD
-            threads = whole_number(engine.session, "spark.task.cpus", 1)
+            # The stage is this one task: the other cores of its executor are idle.
+            threads = max(whole_number(engine.session, name, 1) for name in CORES)
             with (
                 self._on_rows(sets, "dpsu: the release, in one task"),
                 line_to(engine.session, tell) as line,
@@ -168,13 +162,6 @@ class SparkJob(Job):
             ):
                 task = partial(in_one_task, work=work, threads=threads, none=sets.none, line=line)
                 blocks = map_rows(sets.rows, packed, BLOCK).repartition(1)
-=======
-            # The stage is this one task: the other cores of its executor are idle.
-            threads = max(whole_number(engine.session, name, 1) for name in CORES)
-            task = partial(in_one_task, work=work, threads=threads, none=sets.none)
-            with self._on_rows(sets, "dpsu: the release, in one task"), translated():
-                blocks = sets.rows.mapInArrow(packed, "rows binary").repartition(1)
->>>>>>> w-perf
                 pieces = blocks.mapInArrow(task, PIECES).collect()
             pieces.sort(key=lambda row: row.place)
             done = pickle.loads(pieces[0].piece)

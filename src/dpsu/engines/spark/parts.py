@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
+from polars import selectors
 
 from dpsu.engines.contract import SHOWN, Columns, DigestTest, Rule, Walk
 from dpsu.engines.local import NO_ITEMS, LocalEngine, Rows, rows_of, tallied
@@ -61,9 +62,10 @@ def build_texts(table: pa.Table, *, read_frame: Callable[[pl.DataFrame], Corpus]
 
 
 def _frame_of(table: pa.Table) -> tuple[int, pl.DataFrame]:
-    """The place of a part, and all its rows."""
+    """The place of a part, and all its rows; times come in the zone of the session, and the driver has them in UTC."""
     own = pa.concat_tables(pa.ipc.open_stream(block.as_buffer()).read_all() for block in table.column("rows"))
-    return table.column("place")[0].as_py(), as_frame(own)
+    zoned = selectors.datetime(time_zone="*")
+    return table.column("place")[0].as_py(), as_frame(own).with_columns(zoned.dt.convert_time_zone("UTC"))
 
 
 def _letters_of(place: int, sets: PartSets) -> Iterator[Letter]:

@@ -56,9 +56,9 @@ def _server(session: Any, tell: Tell) -> "tuple[Any, Passport] | None":
             tell(action.body.to_pybytes().decode())
             return []
 
-    passport = Passport.fresh()
     host = setting(session, "spark.driver.bindAddress", setting(session, "spark.driver.host", ""))
     try:
+        passport = Passport.fresh()
         server = Driver(host, passport)
     except Exception:  # its address is not one of this machine
         return None
@@ -71,11 +71,16 @@ def _server(session: Any, tell: Tell) -> "tuple[Any, Passport] | None":
 
 @contextmanager
 def _line(address: str, passport: "Passport") -> Iterator[Tell]:
-    from pyarrow.flight import Action
+    try:
+        from pyarrow.flight import Action
 
-    from dpsu.engines.spark.flight import client, options
+        from dpsu.engines.spark.flight import client, options
 
-    how, lost = options(passport.secret.hex(), SECONDS), False
+        how, driver = options(passport.secret.hex(), SECONDS), client(address, passport)
+    except Exception:  # no Arrow Flight, or an address that it cannot read
+        yield silent
+        return
+    lost = False
 
     def tell(stage: str) -> None:
         nonlocal lost
@@ -85,5 +90,5 @@ def _line(address: str, passport: "Passport") -> Iterator[Tell]:
         except Exception:
             lost = True
 
-    with client(address, passport) as driver:
+    with driver:
         yield tell
