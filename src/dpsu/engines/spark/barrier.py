@@ -25,6 +25,7 @@ from dpsu.engines.spark.session import (
     is_spark_3,
     named,
     setting,
+    task_slots,
     translated,
     whole_number,
 )
@@ -73,10 +74,9 @@ def room_for_peers(session: Any) -> Room:
     if setting(session, "spark.dynamicAllocation.enabled", "false").lower() == "true":
         return Room(0, "spark.dynamicAllocation.enabled is on, with which Spark has no barrier stages")
     asked = whole_number(session, PEERS, 0)
-    context = context_of(session)
-    if context is None and is_spark_3(session):
+    if context_of(session) is None and is_spark_3(session):
         return Room(0, "a Connect client of Spark 3.5 has no checkpoints, which keep the released items")
-    found = None if context is None else _slots(context)
+    found = task_slots(session)
     if found is None and asked:
         return Room(asked)
     if found is None:
@@ -87,23 +87,12 @@ def room_for_peers(session: Any) -> Room:
     deadline = time.monotonic() + SETTLING
     while free < slots and time.monotonic() < deadline:
         time.sleep(0.02)
-        slots, free = _slots(context) or (slots, free)
+        slots, free = task_slots(session) or (slots, free)
     if 2 * free < slots:
         return Room(
             min(slots, asked or slots), f"other jobs take {slots - free} of {slots} slots, more than half"
         )
     return Room(min(free, asked or free))
-
-
-def _slots(context: Any) -> tuple[int, int] | None:
-    """How many tasks can run at once, and how many more than now; None where a platform hides it."""
-    try:
-        scala = context._jsc.sc()
-        slots = scala.maxNumConcurrentTasks(scala.resourceProfileManager().defaultResourceProfile())
-        running = sum(each.numRunningTasks() for each in scala.statusTracker().getExecutorInfos())
-    except Exception:
-        return None
-    return slots, slots - running
 
 
 def run_in_barrier(

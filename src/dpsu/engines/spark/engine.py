@@ -43,6 +43,7 @@ from dpsu.engines.spark.session import (
     session_for,
     set_python,
     setting,
+    task_slots,
     translated,
 )
 from dpsu.engines.spark.tables import as_spark_frame, is_spark_frame, load
@@ -68,6 +69,7 @@ FOUND = "found long"
 LABEL = "the Spark frame"
 ROWS_PER_PART, TEXTS_PER_PART = 1 << 20, 1 << 16
 MOST_SHARDS = 512
+PARTS_PER_TASK = 4
 
 ROUNDS_PER_TABLE = 5
 """Rounds that are one query: more save jobs, fewer keep the plan and the files of its exchanges small."""
@@ -167,7 +169,10 @@ class SparkEngine:
         with translated():
             size = rows.count() if self.counted is None else self.counted
         n_parts = self.parts * (1 + size // (self.parts * per_part))
-        self._spread_over = min(n_parts, MOST_SHARDS, self._partitions)
+        # Tasks of little work cost more than their work: no more of them than can run at once, if they do not get large.
+        slots, _ = task_slots(self._session) or (n_parts, 0)
+        tasks = max(slots, -(-n_parts // PARTS_PER_TASK))
+        self._spread_over = min(n_parts, MOST_SHARDS, self._partitions, tasks)
         self._parts, self._shards = self._places(n_parts), self._places(min(n_parts, MOST_SHARDS), -1)
         divide = partial(blocks.divide, user=users, parts=self._parts, stream=stream, label=LABEL)
         divided = map_rows(rows, divide, BLOCKS)
@@ -406,8 +411,8 @@ class SparkEngine:
         return table.repartition(self._spread_over, *by)
 
     def _kept(self, parts: "DataFrame") -> "DataFrame":
-        """The parts, computed now."""
-        return self._keeper.keep(self._spread(parts, "place"))
+        """The parts, computed now, and sorted once, so that no round sorts them."""
+        return self._keeper.keep(self._spread(parts, "place").sortWithinPartitions("place"))
 
     def _places(self, number: int, sign: int = 1) -> Places:
         return even_places(number, self._spread_over, sign)

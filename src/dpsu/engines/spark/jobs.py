@@ -30,6 +30,7 @@ from dpsu.engines.spark.session import (
     setting,
     translated,
     whole_number,
+    without_adapting,
 )
 from dpsu.engines.spark.telling import line_to
 from dpsu.engines.spark.whole import BLOCK, PIECES, in_one_task, packed, run_whole
@@ -133,7 +134,7 @@ class SparkJob(Job):
     def select(self, engine: Any, sets: Any, lists: Listed, stream: Stream, tell: Tell) -> Chosen:
         """Run the job: in one task, in several, or with the engine's own methods."""
         if not isinstance(sets, Waiting):
-            with grouped_jobs(engine.session, "dpsu: rounds", self._group):
+            with grouped_jobs(engine.session, "dpsu: rounds", self._group), without_adapting(engine.session):
                 chosen = self._job.select(engine, sets, lists, stream, tell)
             if isinstance(chosen.names, pl.DataFrame):
                 chosen = replace(chosen, names=Brought(chosen.names, engine.session, engine.parts))

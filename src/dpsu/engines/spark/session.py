@@ -4,7 +4,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from dpsu import errors
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 PROPERTIES = ("spark.job.description", "spark.jobGroup.id")
 OURS = re.compile(r"dpsu\.errors\.(\w+): ([^\n]+)")
 
+ADAPTIVE = "spark.sql.adaptive.enabled"
 BATCH_BYTES, MOST_BYTES = "spark.sql.execution.arrow.maxBytesPerBatch", str(2**31 - 1)
 
 REMEDIES = {
@@ -119,6 +120,18 @@ def whole_number(session: "SparkSession", name: str, default: int) -> int:
     return int(value)
 
 
+def task_slots(session: "SparkSession") -> tuple[int, int] | None:
+    """How many tasks can run at once, and how many more than now; None where a platform hides it."""
+    context = context_of(session)
+    try:
+        scala = context._jsc.sc()
+        slots = scala.maxNumConcurrentTasks(scala.resourceProfileManager().defaultResourceProfile())
+        running = sum(each.numRunningTasks() for each in scala.statusTracker().getExecutorInfos())
+    except Exception:
+        return None
+    return slots, slots - running
+
+
 def set_python(session: "SparkSession") -> Callable[[], None]:
     """Make the workers of this machine use this Python, unless the session sets one; returns how to undo it.
 
@@ -164,17 +177,31 @@ def batches_of_rows(session: "SparkSession") -> Iterator[None]:
     Later versions also limit their bytes, and count these after every row, which takes twice as long as writing it. A
     limit that the session sets stays.
     """
+    with nullcontext() if setting(session, BATCH_BYTES, "") else _set(session, BATCH_BYTES, MOST_BYTES):
+        yield
+
+
+def without_adapting(session: "SparkSession") -> AbstractContextManager[None]:
+    """Plan the queries of this block once: to plan every exchange anew takes an eighth of a round, and finds nothing."""
+    return _set(session, ADAPTIVE, "false")
+
+
+@contextmanager
+def _set(session: "SparkSession", name: str, value: str) -> Iterator[None]:
+    """A setting for this block, where the platform lets a session set it."""
     try:
-        ours = not setting(session, BATCH_BYTES, "")
-        if ours:
-            session.conf.set(BATCH_BYTES, MOST_BYTES)
-    except Exception:  # some platforms let a session set little
-        ours = False
+        before = session.conf.get(name, None)
+        session.conf.set(name, value)
+    except Exception:
+        yield
+        return
     try:
         yield
     finally:
-        if ours:
-            session.conf.unset(BATCH_BYTES)
+        if before is None:
+            session.conf.unset(name)
+        else:
+            session.conf.set(name, before)
 
 
 @contextmanager
