@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 from peer_threads import Together, desks
-from spark_sessions import needs_exchange, on_spark, require_spark
+from spark_sessions import needs_exchange, on_spark, require_spark, small_parts
 
 import dpsu
 from dpsu.algorithms.catalogue import find
@@ -107,6 +107,7 @@ def bench(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
         sizes = {"FEWEST_PAIRS": 100, "BLOCK_PAIRS": 40, "FEWEST_ITEMS": 10, "MOST_ITEMS": 30}
         for name, value in sizes.items():
             monkeypatch.setattr(f"dpsu.engines.local.{name}", value)
+    small_parts(monkeypatch, rows=600, texts=600)
     with Bench(request.param) as made:
         yield made
 

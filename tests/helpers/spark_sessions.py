@@ -60,3 +60,10 @@ def session() -> Any:
     made = builder.getOrCreate()
     made.sparkContext.setLogLevel("ERROR")
     return made
+
+
+def small_parts(monkeypatch: pytest.MonkeyPatch, rows: int, texts: int) -> None:
+    """Let the parts of an exchange have at most this number of rows, or of texts."""
+    if find_spec("pyspark") is not None:
+        monkeypatch.setattr("dpsu.engines.spark.engine.ROWS_PER_PART", rows)
+        monkeypatch.setattr("dpsu.engines.spark.engine.TEXTS_PER_PART", texts)

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 import pytest
 from leaks import SECRET, told
-from spark_sessions import EXCHANGE, needs_exchange, on_spark, require_spark, session
+from spark_sessions import EXCHANGE, needs_exchange, on_spark, require_spark, session, small_parts
 
 import dpsu
 from dpsu.algorithms.request import Request
@@ -92,8 +92,9 @@ def test_spark_releases_what_this_machine_does(algorithm: str, mode: str) -> Non
 
 
 @needs_exchange
-def test_users_without_any_word_are_no_error() -> None:
+def test_users_without_any_word_are_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
     """Alone in a part of an exchange they have no items there, and no letters come to it."""
+    small_parts(monkeypatch, rows=1, texts=1)
     frame = pl.DataFrame({"user": range(9), "body": ["..."] * 8 + ["hello"]})
     with pytest.warns(dpsu.EmptyRelease):
         local, spark = both(frame, "exchange", user="user", text="body", algorithm="weighted-gaussian")

@@ -14,17 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from dpsu.engines.contract import Columns, DigestTest, OnRound, Rule, Step, Walk, untold
 from dpsu.engines.spark import blocks, shards
 from dpsu.engines.spark import parts as workers
 from dpsu.engines.spark.frames import arrow_types, map_rows
-from dpsu.engines.spark.handles import Item, Items, Sets, SparkRows, Texts
+from dpsu.engines.spark.handles import Item, Items, Sets, SparkRows, Texts, names_of, states_of
 from dpsu.engines.spark.keeping import Scratch, keeper_for
 from dpsu.engines.spark.letters import (
-    NAMES,
     SCHEMA,
     SELF,
     VALUES,
@@ -67,9 +65,11 @@ BLOCKS = "place long, first long, rows binary"
 FOUND = "found long"
 
 LABEL = "the Spark frame"
-ROWS_PER_PART, TEXTS_PER_PART = 1 << 20, 1 << 16
+ROWS_PER_PART, TEXTS_PER_PART = 1 << 21, 1 << 16
 MOST_SHARDS = 512
 PARTS_PER_TASK = 4
+UNKNOWN_SLOTS = 8
+"""Where a platform does not tell how many tasks can run at once, or none can yet."""
 
 ROUNDS_PER_TABLE = 5
 """Rounds that are one query: more save jobs, fewer keep the plan and the files of its exchanges small."""
@@ -145,7 +145,7 @@ class SparkEngine:
         users, words = key_columns(source.user, "user"), source.text
         if words:
             read: Callable[..., Any] = partial(read_text, rule=words, user=users, stream=stream)
-            item = _string(words.name)
+            item = Item.string(words.name)
         else:
             items = key_columns(source.item, "item")
             read = partial(read_sets, user=users, item=items, sums=source.sums, stream=stream)
@@ -160,7 +160,7 @@ class SparkEngine:
         users = key_columns(source.user, "user")
         read = partial(read_corpus, rule=source.text, user=users, stream=stream)
         parts = self._divided(source, stream, on_table(workers.build_texts, read_frame=read))
-        return Texts(parts, _string(source.text.name))
+        return Texts(parts, Item.string(source.text.name))
 
     def _divided(self, source: "Source", stream: Stream, build: Callable[[Any], Any]) -> "DataFrame":
         """What `build` makes of the rows of every part."""
@@ -168,9 +168,10 @@ class SparkEngine:
         per_part = TEXTS_PER_PART if source.text else ROWS_PER_PART
         with translated():
             size = rows.count() if self.counted is None else self.counted
-        n_parts = self.parts * (1 + size // (self.parts * per_part))
-        # Tasks of little work cost more than their work: no more of them than can run at once, if they do not get large.
-        slots, _ = task_slots(self._session) or (n_parts, 0)
+        # Small parts and tasks cost more than their work: no more of them than can run at once, unless they get large.
+        found = task_slots(self._session)
+        slots = (found and found[0]) or UNKNOWN_SLOTS
+        n_parts = max(slots, -(-size // per_part))
         tasks = max(slots, -(-n_parts // PARTS_PER_TASK))
         self._spread_over = min(n_parts, MOST_SHARDS, self._partitions, tasks)
         self._parts, self._shards = self._places(n_parts), self._places(min(n_parts, MOST_SHARDS), -1)
@@ -184,7 +185,7 @@ class SparkEngine:
             parts = self._kept(self._map(corpus.parts, workers.begin_ngrams))
         else:
             sets, items = before
-            own = corpus.parts.unionByName(_names(sets.names))
+            own = corpus.parts.unionByName(names_of(sets.names))
             parts = self._kept(self._informed(own, items, ["released"], workers.longer_ngrams, SCHEMA))
         return Sets(parts, parts, corpus.item)
 
@@ -192,7 +193,7 @@ class SparkEngine:
         """Divide the users of every part by their coins."""
         how: dict[str, Any] = {"share": share, "stream": stream}
         halves = [
-            self._kept(self._map(_states(sets.parts), workers.split, **how, chosen=chosen))
+            self._kept(self._map(states_of(sets.parts), workers.split, **how, chosen=chosen))
             for chosen in (True, False)
         ]
         return replace(sets, parts=halves[0]), replace(sets, parts=halves[1])
@@ -203,7 +204,7 @@ class SparkEngine:
 
     def leave_out(self, sets: Sets, digests: Digests) -> Sets:
         """The parts without the items with these digests; their names stay in the sets that were read."""
-        left = self._map(_states(sets.parts), workers.leave_out, digests=digests)
+        left = self._map(states_of(sets.parts), workers.leave_out, digests=digests)
         return replace(sets, parts=self._kept(left))
 
     def admit(
@@ -238,11 +239,13 @@ class SparkEngine:
 
     def users(self, sets: Sets) -> int:
         """The number of users of all parts."""
-        return _total(_states(sets.parts).mapInArrow(workers.count_users, FOUND))
+        return _total(states_of(sets.parts).mapInArrow(workers.count_users, FOUND))
 
     def users_with_other(self, sets: Sets, items: Items) -> int:
         """The number of users of all parts with another item."""
-        return _total(self._informed(_states(sets.parts), items, ["other"], workers.count_with_other, FOUND))
+        return _total(
+            self._informed(states_of(sets.parts), items, ["other"], workers.count_with_other, FOUND)
+        )
 
     def sum_values(
         self, sets: Sets, items: Items, name: str, limits: tuple[int, int], cut: int
@@ -256,7 +259,7 @@ class SparkEngine:
 
     def require_users(self, sets: Sets, most: int) -> None:
         """Raise an error if there are more users than the calibration covers; Spark compares, and the count stays there."""
-        sizes = _states(sets.parts).mapInArrow(workers.count_users, FOUND)
+        sizes = states_of(sets.parts).mapInArrow(workers.count_users, FOUND)
         with translated():
             if not sizes.groupBy().sum("found").where(f"`sum(found)` > {most}").isEmpty():
                 raise TooLarge(
@@ -268,17 +271,17 @@ class SparkEngine:
         """The shards of the items of all parts."""
         if sets.table is not None:
             return sets.table
-        news = self._map(_states(sets.parts), workers.announce, shards=self._shards)
+        news = self._map(states_of(sets.parts), workers.announce, shards=self._shards)
         return Items(self._grouped(news).applyInArrow(on_group(shards.found_shard), SCHEMA))
 
     def restrict(self, sets: Sets, items: Items) -> Sets:
         """The parts restricted to open items, with their table of items."""
-        left = self._informed(_states(sets.parts), items, ["open"], workers.restrict, SCHEMA)
+        left = self._informed(states_of(sets.parts), items, ["open"], workers.restrict, SCHEMA)
         return replace(sets, parts=self._kept(left), table=items)
 
     def tally(self, sets: Sets, bins: Sequence[int], noise: Callable[[Any], Any]) -> NDArray[np.int64]:
         """The noisy number of users by the size of their sets; exact numbers stay on the workers."""
-        told = self._map(_states(sets.parts), workers.tally_part, bins=bins)
+        told = self._map(states_of(sets.parts), workers.tally_part, bins=bins)
         add = on_group(workers.add_tallies, noise=noise)
         with translated():
             rows = told.groupBy("place").applyInArrow(add, "users array<long>").collect()
@@ -298,10 +301,10 @@ class SparkEngine:
         if keep is not None:
             step = workers.Cut(max_items, stream, round)
             if isinstance(sets, Sets):
-                return SparkRows(_states(sets.parts), step, sampled=False)
+                return SparkRows(states_of(sets.parts), step, sampled=False)
             assert sets.sampled, "sets that are not sampled yet would be sampled anew in every round"
             return SparkRows(sets.parts, step)
-        cut = self._map(_states(sets.parts), workers.cut, max_items=max_items, stream=stream, round=round)
+        cut = self._map(states_of(sets.parts), workers.cut, max_items=max_items, stream=stream, round=round)
         return SparkRows(self._kept(cut))
 
     def weigh(self, rows: SparkRows, items: Items, rule: Rule) -> Items:
@@ -363,7 +366,7 @@ class SparkEngine:
 
     def _decoded(self, sets: Sets, items: Items, decode: Callable[..., Any], schema: Any) -> "DataFrame":
         mail = self._map(self._settled(items), shards.post_released)
-        parts = _names(sets.names).groupBy("place")
+        parts = names_of(sets.names).groupBy("place")
         decoded: DataFrame = parts.cogroup(self._grouped(mail)).applyInArrow(on_groups(decode), schema)
         return decoded
 
@@ -428,20 +431,3 @@ def _those_of(columns: Columns, digests: Digests) -> Digests:
     """The digests of a shard that are among these."""
     own: Digests = columns["digest"]
     return own[among(own, digests)]
-
-
-def _string(column: str) -> Item:
-    """An item that is a string."""
-    from pyspark.sql.types import StructType
-
-    return Item(StructType().add(column, "string"), pa.schema([(column, pa.string())]))
-
-
-def _names(table: "DataFrame") -> "DataFrame":
-    """The names of the items of all parts."""
-    return table.where(f"sender = {NAMES}")
-
-
-def _states(table: "DataFrame") -> "DataFrame":
-    """The parts without the names of their items."""
-    return table.where(f"sender = {SELF}")

@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from dpsu.engines.contract import Step
+from dpsu.engines.spark.letters import NAMES, SELF
 from dpsu.engines.spark.parts import Cut
 from dpsu.outcome.columns import LISTED
 
@@ -19,6 +20,13 @@ class Item(NamedTuple):
 
     spark: Any
     arrow: "pa.Schema"
+
+    @classmethod
+    def string(cls, column: str) -> "Item":
+        """An item that is a string."""
+        from pyspark.sql.types import StructType
+
+        return cls(StructType().add(column, "string"), pa.schema([(column, pa.string())]))
 
     def with_listed(self) -> "Item":
         """The same with the column that says which items are candidates."""
@@ -75,3 +83,13 @@ class Items:
     steps: tuple[Step, ...] = ()
     kept: bool = False
     rounds: int = 0
+
+
+def names_of(table: "DataFrame") -> "DataFrame":
+    """The names of the items of all parts."""
+    return table.where(f"sender = {NAMES}")
+
+
+def states_of(table: "DataFrame") -> "DataFrame":
+    """The parts without the names of their items."""
+    return table.where(f"sender = {SELF}")
