@@ -53,6 +53,9 @@ LIMIT = "spark.dpsu.taskRows"
 TASK_ROWS = 50_000_000
 """Default for LIMIT: the largest number of rows that one task holds."""
 
+WIDEST, MOST_AT_ONCE = 16, 1 << 30
+"""Bytes of the widest number, and the most that one batch of Arrow should have: half of what it can."""
+
 CORES = ("spark.task.cpus", "spark.executor.cores")
 
 ON_DRIVER = (
@@ -64,7 +67,7 @@ log = logging.getLogger("dpsu.spark")
 
 @dataclass(frozen=True, repr=False)
 class Waiting:
-    """Rows that tasks will read: the Spark frame, no rows of it as a Polars frame, whether it is empty.
+    """Rows that tasks will read: the Spark frame, no rows of it as a Polars frame, and their number.
 
     With `peers` that number of tasks reads them in a barrier stage, otherwise one task does.
     """
@@ -72,8 +75,16 @@ class Waiting:
     rows: "DataFrame"
     none: pl.DataFrame
     source: Source
-    empty: bool
+    size: int
     peers: int = 0
+
+    @property
+    def short(self) -> bool:
+        """Whether a batch of rows is far below 2 GB; one task gets all rows in a batch, if only their number is limited."""
+        if self.peers:
+            return self.source.text is None
+        numbers = all(dtype.is_numeric() or dtype.is_temporal() for dtype in self.none.dtypes)
+        return numbers and self.size * self.none.width * WIDEST <= MOST_AT_ONCE
 
 
 class SparkJob(Job):
@@ -101,7 +112,7 @@ class SparkJob(Job):
             spark.counted = size
             with grouped_jobs(spark.session, "dpsu: dividing users", self._group):
                 return self._job.read(spark, source, lists, stream)
-        return Waiting(rows, none, source, size == 0, room.peers if mode == "barrier" else 0)
+        return Waiting(rows, none, source, size, room.peers if mode == "barrier" else 0)
 
     def _choose(self, engine: "SparkEngine", rows: int) -> "tuple[Mode, Room]":
         """One task if the rows are few, else peers if there is room for them. Nothing of the choice is in the output."""
@@ -140,7 +151,7 @@ class SparkJob(Job):
                 chosen = replace(chosen, names=Brought(chosen.names, engine.session, engine.parts))
             return chosen
         work = partial(run_whole, job=self._job, source=_of(sets.source, None), lists=lists, stream=stream)
-        if sets.peers and not sets.empty:
+        if sets.peers and sets.size:
             tell("weighing and deciding in a barrier stage")
             with (
                 self._on_rows(sets, "dpsu: the release, in a barrier stage"),
@@ -150,7 +161,7 @@ class SparkJob(Job):
             vars(self._job).update(done.learned)
             return done.chosen
         tell("weighing and deciding in one Spark task")
-        if sets.empty:
+        if not sets.size:
             with LocalEngine(1) as local:
                 done, names = work(sets.none, local, tell=tell)
         else:
@@ -171,10 +182,10 @@ class SparkJob(Job):
         return replace(done.chosen, names=Brought(names, engine.session, engine.parts))
 
     def _on_rows(self, sets: Waiting, description: str) -> ExitStack:
-        """What holds while tasks read the rows; those of text may be long."""
+        """What holds while tasks read the rows."""
         stack, session = ExitStack(), sets.rows.sparkSession
         stack.enter_context(grouped_jobs(session, description, self._group))
-        if sets.source.text is None:
+        if sets.short:
             stack.enter_context(batches_of_rows(session))
         return stack
 
