@@ -25,6 +25,7 @@ from dpsu.engines.spark.frames import map_rows
 from dpsu.engines.spark.keeping import require_keeper
 from dpsu.engines.spark.session import (
     batches_of_rows,
+    cores_of_executor,
     grouped_jobs,
     is_spark_3,
     setting,
@@ -55,8 +56,6 @@ TASK_ROWS = 50_000_000
 
 WIDEST, MOST_AT_ONCE = 16, 1 << 30
 """Bytes of the widest number, and the most that one batch of Arrow should have: half of what it can."""
-
-CORES = ("spark.task.cpus", "spark.executor.cores")
 
 ON_DRIVER = (
     "The ledger is a file on the driver, which goes away with the application: keep it on storage that stays."
@@ -165,8 +164,7 @@ class SparkJob(Job):
             with LocalEngine(1) as local:
                 done, names = work(sets.none, local, tell=tell)
         else:
-            # The stage is this one task: the other cores of its executor are idle.
-            threads = max(whole_number(engine.session, name, 1) for name in CORES)
+            threads = cores_of_executor(engine.session)
             with (
                 self._on_rows(sets, "dpsu: the release, in one task"),
                 line_to(engine.session, tell) as line,

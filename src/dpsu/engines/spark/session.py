@@ -132,6 +132,17 @@ def task_slots(session: "SparkSession") -> tuple[int, int] | None:
     return slots, slots - running
 
 
+def cores_of_executor(session: "SparkSession") -> int:
+    """The cores that a task may use if its stage has no other one: those of its executor, which is all of local Spark."""
+    found = task_slots(session) if _is_local(context_of(session)) else None
+    said = [whole_number(session, name, 1) for name in ("spark.task.cpus", "spark.executor.cores")]
+    return max(*said, found[0] if found else 1)
+
+
+def _is_local(context: Any) -> bool:
+    return context is not None and context.master.startswith("local")
+
+
 def set_python(session: "SparkSession") -> Callable[[], None]:
     """Make the workers of this machine use this Python, unless the session sets one; returns how to undo it.
 
@@ -139,7 +150,7 @@ def set_python(session: "SparkSession") -> Callable[[], None]:
     """
     context = context_of(session)
     said = "PYSPARK_PYTHON" in os.environ or (context and context.getConf().contains("spark.pyspark.python"))
-    if context is None or said or not context.master.startswith("local"):
+    if said or not _is_local(context):
         return lambda: None
     before, context.pythonExec = context.pythonExec, sys.executable
 
