@@ -9,6 +9,7 @@ EngineName = Literal["local", "spark"]
 Mode = Literal["task", "barrier", "exchange"]
 """How a release runs on Spark (docs/cluster.md)."""
 
+NO_SPARK = "the Spark engine needs PySpark: pip install 'dpsu[spark]'"
 ENGINES = get_args(EngineName)
 MODES = get_args(Mode)
 
@@ -28,8 +29,10 @@ def engine_for(source: Any, name: str | None = None, spark_mode: Mode | None = N
     if spark_mode not in (None, *MODES):
         raise InvalidArgument(f"there is no spark_mode {spark_mode!r}; there are {', '.join(MODES)}.")
     if name == "spark" or is_spark_frame(source):
-        from dpsu.engines.spark.engine import SparkEngine
-
+        try:
+            from dpsu.engines.spark.engine import SparkEngine
+        except ImportError:  # PyArrow comes with PySpark
+            raise InvalidArgument(NO_SPARK) from None
         return SparkEngine(source, spark_mode)
     if spark_mode is not None:
         raise InvalidArgument("spark_mode is for the Spark engine: pass a Spark frame or engine='spark'.")

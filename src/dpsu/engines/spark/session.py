@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from dpsu import errors
+from dpsu.engines.choose import NO_SPARK
 from dpsu.errors import DpsuError, InvalidArgument, SourceError
 from dpsu.sources.discreet import raise_alone
 
@@ -60,7 +61,7 @@ def session_for(source: Any) -> "SparkSession":
     try:
         from pyspark.sql import SparkSession
     except ImportError:
-        raise InvalidArgument("the Spark engine needs PySpark: pip install 'dpsu[spark]'") from None
+        raise InvalidArgument(NO_SPARK) from None
     try:
         return SparkSession.builder.appName("dpsu").getOrCreate()
     except Exception as error:
