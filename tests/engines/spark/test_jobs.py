@@ -18,9 +18,10 @@ from spark_sessions import EXCHANGE, SPARK_3, needs_exchange, on_spark, session,
 
 import dpsu
 from dpsu.engines.spark import telling
-from dpsu.engines.spark.jobs import LIMIT
+from dpsu.engines.spark.jobs import LIMIT, Waiting
 from dpsu.engines.spark.session import BATCH_BYTES, MOST_BYTES, batches_of_rows, setting
 from dpsu.errors import InvalidArgument, NullValues, SourceError
+from dpsu.sources.source import Source
 from dpsu.testing import seeded
 
 pytestmark = pytest.mark.filterwarnings(
@@ -60,6 +61,22 @@ def test_a_limit_of_batches_is_lifted_for_a_while_unless_the_session_has_its_own
         assert conf.get(BATCH_BYTES, None) == "1m"
     finally:
         conf.unset(BATCH_BYTES)
+
+
+def test_one_task_gets_all_rows_in_a_batch_only_if_these_are_few_numbers() -> None:
+    """A batch of Arrow has at most 2 GB of values, and the rows come to the one task as values."""
+    numbers = pl.DataFrame(schema={"user": pl.Int64, "item": pl.Int32})
+    strings = pl.DataFrame(schema={"user": pl.Int64, "item": pl.String})
+    pairs, text = Source.of(None, user="user", item="item"), Source.of(None, user="user", text="item")
+
+    def short(none: pl.DataFrame, size: int, peers: int = 0, source: Source = pairs) -> bool:
+        return Waiting(None, none, source, size, peers).short  # type: ignore[arg-type]
+
+    assert short(numbers, 10**7)
+    assert not short(numbers, 10**8)
+    assert not short(strings, 10)
+    assert short(strings, 10**9, peers=2)
+    assert not short(strings, 10, peers=2, source=text)
 
 
 def texts() -> pl.DataFrame:
