@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dpsu.algorithms.lists import digests_of
 from dpsu.randomness.stream import Stream
 from dpsu.sets.user_sets import Digests, digest_order, places
-from dpsu.sources.corpus import TextRule, split_text
+from dpsu.sources.corpus import TextRule, runs_of, tokenise
 
 
 @dataclass(frozen=True, repr=False)
@@ -31,13 +31,12 @@ class Domain:
     @classmethod
     def of(cls, released: pl.DataFrame, size: int, rule: TextRule, stream: Stream) -> "Domain":
         """The domain that these n-grams of `size` words define."""
-        names = released.to_series().to_list()
-        split = [own for own in (_words_of(name, rule) for name in names) if len(own) == size]
+        split = [own for own in _words_of(released.to_series(), rule) if len(own) == size]
         words = sorted({word for own in split for word in own})
         code = {word: place for place, word in enumerate(words)}
         parts = np.array([[code[word] for word in own] for own in split], np.uint32).reshape(-1, size)
         frame = pl.DataFrame({rule.name: pl.Series(words, dtype=pl.String)})
-        return cls(len(names), Joins(parts, digests_of(frame, stream)), words, rule, stream)
+        return cls(released.height, Joins(parts, digests_of(frame, stream)), words, rule, stream)
 
     def __len__(self) -> int:
         return len(self.joins)
@@ -53,9 +52,9 @@ class Domain:
         return digests_of(names, self.stream)
 
 
-def _words_of(name: str, rule: TextRule) -> list[str]:
-    """The words of an n-gram: none contains white space."""
-    return name.split(rule.joiner) if rule.joiner else split_text(name, rule.tokenizer)
+def _words_of(names: pl.Series, rule: TextRule) -> list[list[str]]:
+    """The words of each n-gram: none contains white space."""
+    return names.str.split(rule.joiner).to_list() if rule.joiner else runs_of(tokenise(names, rule.tokenizer))
 
 
 class Joins:

@@ -20,7 +20,7 @@ from dpsu.engines.contract import Columns, Engine
 from dpsu.errors import InvalidArgument
 from dpsu.randomness.stream import Stream
 from dpsu.sets.user_sets import Digests, among, detached
-from dpsu.sources.corpus import TextRule, phrases, split_text
+from dpsu.sources.corpus import TextRule, phrases, runs_of, tokenise
 from dpsu.sources.discreet import discreet
 
 RESPELT = "Some public items are written differently by the tokenizer; they come out as it writes them."
@@ -117,7 +117,7 @@ class Listed:
             if frame is None:
                 return None
             if self.letters:
-                counts = [len(split_text(item, "chars")) for item in frame.to_series().to_list()]
+                counts = [*map(len, runs_of(tokenise(frame.to_series(), "chars")))]
                 return frame.filter(pl.Series(counts, dtype=pl.Int64) == words)
             return frame.filter(pl.all().str.count_matches(" ", literal=True) == words - 1)
 
