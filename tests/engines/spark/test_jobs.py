@@ -7,21 +7,32 @@ import threading
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 import pytest
 from leaks import SECRET, told
 from spark_sessions import EXCHANGE, SPARK_3, needs_exchange, on_spark, session, small_parts
 
 import dpsu
 from dpsu.engines.spark import telling
-from dpsu.engines.spark.jobs import LIMIT, Waiting
-from dpsu.engines.spark.session import BATCH_BYTES, MOST_BYTES, batches_of_rows, setting
+from dpsu.engines.spark.frames import map_rows
+from dpsu.engines.spark.jobs import BLOCKS_AT_ONCE, LIMIT
+from dpsu.engines.spark.session import (
+    BATCH_BYTES,
+    BATCH_ROWS,
+    MOST_BYTES,
+    batches_of_rows,
+    rows_of_batch,
+    set_python,
+    setting,
+)
+from dpsu.engines.spark.whole import BLOCK, packed, unpacked
 from dpsu.errors import InvalidArgument, NullValues, SourceError
-from dpsu.sources.source import Source
 from dpsu.testing import seeded
 
 pytestmark = pytest.mark.filterwarnings(
@@ -63,20 +74,42 @@ def test_a_limit_of_batches_is_lifted_for_a_while_unless_the_session_has_its_own
         conf.unset(BATCH_BYTES)
 
 
-def test_one_task_gets_all_rows_in_a_batch_only_if_these_are_few_numbers() -> None:
-    """A batch of Arrow has at most 2 GB of values, and the rows come to the one task as values."""
-    numbers = pl.DataFrame(schema={"user": pl.Int64, "item": pl.Int32})
-    strings = pl.DataFrame(schema={"user": pl.Int64, "item": pl.String})
-    pairs, text = Source.of(None, user="user", item="item"), Source.of(None, user="user", text="item")
+def test_a_limit_stays_where_the_rows_of_a_batch_have_none() -> None:
+    conf = session().conf
+    conf.set(BATCH_ROWS, "0")
+    try:
+        with batches_of_rows(session()):
+            assert conf.get(BATCH_BYTES, None) is None
+        source = baskets()
+        with seeded(4):
+            wanted = released(source)
+        with seeded(4):
+            assert released(on_spark(source), spark_mode="task").items == wanted.items
+    finally:
+        conf.unset(BATCH_ROWS)
 
-    def short(none: pl.DataFrame, size: int, peers: int = 0, source: Source = pairs) -> bool:
-        return Waiting(None, none, source, size, peers).short  # type: ignore[arg-type]
 
-    assert short(numbers, 10**7)
-    assert not short(numbers, 10**8)
-    assert not short(strings, 10)
-    assert short(strings, 10**9, peers=2)
-    assert not short(strings, 10, peers=2, source=text)
+def test_one_task_gets_few_blocks_of_rows_in_a_batch() -> None:
+    """Otherwise it would wait for all rows before it reads the first, and Arrow holds no more than 2 GB of them."""
+
+    def blocks(batches: Any) -> Any:
+        for batch in batches:
+            yield pa.record_batch({"found": pa.array([len(batch.column(0).drop_null())])})
+
+    frame = on_spark(baskets().select("user")).repartition(11)
+    rows = rows_of_batch(session())
+    pack = partial(packed, nulls=rows // BLOCKS_AT_ONCE)
+    restore_python = set_python(session())
+    try:
+        with batches_of_rows(session()):
+            sent = map_rows(frame, pack, BLOCK).repartition(1)
+            found = [row.found for row in sent.mapInArrow(blocks, "found long").collect()]
+        returned = sent.mapInArrow(unpacked, frame.schema).collect()
+    finally:
+        restore_python()
+    assert sum(found) == 11
+    assert max(found) <= BLOCKS_AT_ONCE
+    assert sorted(row.user for row in returned) == sorted(baskets()["user"])
 
 
 def texts() -> pl.DataFrame:

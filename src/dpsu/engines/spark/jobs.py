@@ -28,6 +28,7 @@ from dpsu.engines.spark.session import (
     cores_of_executor,
     grouped_jobs,
     is_spark_3,
+    rows_of_batch,
     setting,
     translated,
     whole_number,
@@ -54,8 +55,8 @@ LIMIT = "spark.dpsu.taskRows"
 TASK_ROWS = 50_000_000
 """Default for LIMIT: the largest number of rows that one task holds."""
 
-WIDEST, MOST_AT_ONCE = 16, 1 << 30
-"""Bytes of the widest number, and the most that one batch of Arrow should have: half of what it can."""
+BLOCKS_AT_ONCE = 4
+"""Blocks of rows that one task gets in a batch: it reads some while Spark sends others."""
 
 ON_DRIVER = (
     "The ledger is a file on the driver, which goes away with the application: keep it on storage that stays."
@@ -79,11 +80,8 @@ class Waiting:
 
     @property
     def short(self) -> bool:
-        """Whether a batch of rows is far below 2 GB; one task gets all rows in a batch, if only their number is limited."""
-        if self.peers:
-            return self.source.text is None
-        numbers = all(dtype.is_numeric() or dtype.is_temporal() for dtype in self.none.dtypes)
-        return numbers and self.size * self.none.width * WIDEST <= MOST_AT_ONCE
+        """Whether a batch of rows is far below 2 GB, if only the number of its rows is limited."""
+        return self.source.text is None
 
 
 class SparkJob(Job):
@@ -171,7 +169,8 @@ class SparkJob(Job):
                 translated(),
             ):
                 task = partial(in_one_task, work=work, threads=threads, none=sets.none, line=line)
-                blocks = map_rows(sets.rows, packed, BLOCK).repartition(1)
+                pack = partial(packed, nulls=rows_of_batch(engine.session) // BLOCKS_AT_ONCE)
+                blocks = map_rows(sets.rows, pack, BLOCK).repartition(1)
                 pieces = blocks.mapInArrow(task, PIECES).collect()
             pieces.sort(key=lambda row: row.place)
             done = pickle.loads(pieces[0].piece)
@@ -220,13 +219,13 @@ def _count_rows(rows: "DataFrame", values: list[str]) -> int:
     from dpsu.engines.spark.session import named
 
     nullable = [field.name for field in rows.schema.fields if field.nullable]
-    missing = [functions.count_if(functions.col(named(name)).isNull()) for name in nullable]
     with translated():
-        ((size, *nulls),) = rows.agg(functions.count(functions.lit(1)), *missing).collect()
-    for name, found in zip(nullable, nulls, strict=True):
-        if found and name not in values:
+        counts = map(functions.count, [functions.lit(1), *map(named, nullable)])
+        ((size, *filled),) = rows.agg(*counts).collect()
+    for name, found in zip(nullable, filled, strict=True):
+        if found < size and name not in values:
             raise null_error(name, LABEL)
-        if found:
+        if found < size:
             raise NullValues(
                 f"column {name!r} of {LABEL} has nulls, which cannot be summed; drop_nulls=True drops such rows"
             )

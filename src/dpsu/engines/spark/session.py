@@ -19,6 +19,7 @@ PROPERTIES = ("spark.job.description", "spark.jobGroup.id")
 OURS = re.compile(r"dpsu\.errors\.(\w+): ([^\n]+)")
 
 ADAPTIVE = "spark.sql.adaptive.enabled"
+BATCH_ROWS, ROWS_OF_BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch", "10000"
 BATCH_BYTES, MOST_BYTES = "spark.sql.execution.arrow.maxBytesPerBatch", str(2**31 - 1)
 
 REMEDIES = {
@@ -35,8 +36,8 @@ REMEDIES = {
         "spark.executor.memoryOverhead, or use more of them (docs/cluster.md)"
     ),
     r"OversizedAllocationException": (
-        "the rows are too large for one task of Spark 3.5; nothing was released. Pass spark_mode='barrier', or lower "
-        "spark.dpsu.taskRows (docs/cluster.md)"
+        "a batch of rows has more than Arrow holds, 2 GB; nothing was released. Lower "
+        "spark.sql.execution.arrow.maxRecordsPerBatch (docs/cluster.md)"
     ),
     r"flight\.PeerLost": (
         "tasks of the barrier stage lost each other several times; nothing was released. See whether executors are lost, "
@@ -182,14 +183,20 @@ def drop_checkpoint(table: "DataFrame") -> None:
         path.getFileSystem(context._jsc.hadoopConfiguration()).delete(path, True)
 
 
+def rows_of_batch(session: "SparkSession") -> int:
+    """The most rows of an Arrow batch; 0 where they are not limited."""
+    return max(0, int(setting(session, BATCH_ROWS, ROWS_OF_BATCH)))
+
+
 @contextmanager
 def batches_of_rows(session: "SparkSession") -> Iterator[None]:
     """Limit the Arrow batches of this block by their rows alone, as Spark 4.0 does: for rows with short values.
 
     Later versions also limit their bytes, and count these after every row, which takes twice as long as writing it. A
-    limit that the session sets stays.
+    limit that the session sets stays, and so does the only one.
     """
-    with nullcontext() if setting(session, BATCH_BYTES, "") else _set(session, BATCH_BYTES, MOST_BYTES):
+    stays = setting(session, BATCH_BYTES, "") or not rows_of_batch(session)
+    with nullcontext() if stays else _set(session, BATCH_BYTES, MOST_BYTES):
         yield
 
 

@@ -72,13 +72,17 @@ def as_stream(batches: Iterable["pa.RecordBatch"]) -> "pa.RecordBatchReader | No
     return first and pa.RecordBatchReader.from_batches(first.schema, chain([first], arriving))
 
 
-def packed(batches: Iterable["pa.RecordBatch"]) -> Iterator["pa.RecordBatch"]:
-    """Rows in blocks: Spark moves a block as one row, and makes Arrow of rows on all executors and not in one task."""
+def packed(batches: Iterable["pa.RecordBatch"], *, nulls: int = 0) -> Iterator["pa.RecordBatch"]:
+    """Rows in blocks: Spark moves a block as one row, and makes Arrow of rows on all executors and not in one task.
+
+    Each block is followed by this number of nulls. Spark's batches have a number of rows, so nulls keep blocks apart: the
+    task that unpacks them can read the first ones while Spark sends the others, and no batch gets too large.
+    """
     import pyarrow as pa
 
     pack = in_task(as_block)
     for table in in_large_batches(batches):
-        yield pa.record_batch({"rows": pa.array([pack(table)], pa.binary())})
+        yield pa.record_batch({"rows": pa.array([pack(table), *[None] * nulls], pa.binary())})
 
 
 def unpacked(batches: Iterable["pa.RecordBatch"]) -> Iterator["pa.RecordBatch"]:
@@ -86,7 +90,7 @@ def unpacked(batches: Iterable["pa.RecordBatch"]) -> Iterator["pa.RecordBatch"]:
     import pyarrow as pa
 
     for batch in batches:
-        for block in batch.column(0):
+        for block in batch.column(0).drop_null():
             yield from pa.ipc.open_stream(block.as_buffer())
 
 
