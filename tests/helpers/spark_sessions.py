@@ -62,8 +62,8 @@ def session() -> Any:
     return made
 
 
-def small_parts(monkeypatch: pytest.MonkeyPatch, rows: int, texts: int) -> None:
-    """Let the parts of an exchange have at most this number of rows, or of texts."""
+def small_parts(monkeypatch: pytest.MonkeyPatch, rows: int, text: int) -> None:
+    """Let the parts of an exchange have at most this number of rows, or of bytes of text."""
     if find_spec("pyspark") is not None:
         monkeypatch.setattr("dpsu.engines.spark.engine.ROWS_PER_PART", rows)
-        monkeypatch.setattr("dpsu.engines.spark.engine.TEXTS_PER_PART", texts)
+        monkeypatch.setattr("dpsu.engines.spark.engine.TEXT_PER_PART", text)

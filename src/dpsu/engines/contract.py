@@ -160,7 +160,10 @@ class Engine(Protocol):
         """
 
     def weigh(self, rows: Any, items: Any, rule: Rule) -> Any:
-        """The items with the column `total`: the sum of the weights of all users under `rule`."""
+        """The items with the column `total`: the sum of the weights of all users under `rule`.
+
+        They no longer have the column that the rule reads, so that an engine need not move it any further.
+        """
 
     def walk(self, rows: Any, items: Any, walk: Walk, stream: Stream) -> Any:
         """The items with the column `total`: the weights after all users, in the walk's order, followed the policy."""

@@ -209,7 +209,8 @@ class LocalEngine:
         total, *others = self._on_threads(total_of, list(range(len(rows))))
         for other in others:
             total += other
-        return {**items, "total": total, "held": _held(rows)}
+        left = {name: column for name, column in items.items() if name != rule.reads}
+        return {**left, "total": total, "held": _held(rows)}
 
     def walk(self, rows: list[Rows], items: Columns, walk: Walk, stream: Stream) -> Columns:
         """Follow a policy, user by user, in an order that depends on nothing but the key and each user's own set."""

@@ -195,7 +195,8 @@ class PeerEngine:
             total[at] += answer["total"]
             held[at] |= answer["held"]
             np.minimum(total, SATURATION, out=total)
-        return replace(items, columns={**items.columns, "total": total, "held": held})
+        left = {name: column for name, column in items.columns.items() if name != rule.reads}
+        return replace(items, columns={**left, "total": total, "held": held})
 
     def walk(self, rows: list[Rows], items: Shard, walk: Walk, stream: Stream) -> Shard:
         """Follow a policy in each of its parts, at one peer each; only here do rows move, those that are sampled.

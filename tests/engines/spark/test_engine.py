@@ -94,7 +94,7 @@ def test_spark_releases_what_this_machine_does(algorithm: str, mode: str) -> Non
 @needs_exchange
 def test_users_without_any_word_are_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
     """Alone in a part of an exchange they have no items there, and no letters come to it."""
-    small_parts(monkeypatch, rows=1, texts=1)
+    small_parts(monkeypatch, rows=1, text=1)
     frame = pl.DataFrame({"user": range(9), "body": ["..."] * 8 + ["hello"]})
     with pytest.warns(dpsu.EmptyRelease):
         local, spark = both(frame, "exchange", user="user", text="body", algorithm="weighted-gaussian")

@@ -206,7 +206,7 @@ def test_every_feature_gives_what_this_machine_does_in_every_mode(feature: str, 
 @needs_exchange
 def test_users_without_items_leave_parts_without_items(monkeypatch: pytest.MonkeyPatch) -> None:
     """Almost all texts have no words, and two items come from one part."""
-    small_parts(monkeypatch, rows=5, texts=5)
+    small_parts(monkeypatch, rows=5, text=100)
     frame = pl.DataFrame({"user": range(40), "text": ["!"] * 39 + ["hello world"]})
     how: dict[str, Any] = {"algorithm": dpsu.FocusedGaussian(rounds=1), "spark_mode": "exchange"}
     with pytest.warns(dpsu.EmptyRelease):

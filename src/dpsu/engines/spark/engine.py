@@ -65,7 +65,8 @@ BLOCKS = "place long, first long, rows binary"
 FOUND = "found long"
 
 LABEL = "the Spark frame"
-ROWS_PER_PART, TEXTS_PER_PART = 1 << 21, 1 << 16
+ROWS_PER_PART, TEXT_PER_PART = 1 << 21, 1 << 24
+"""What a part has at most: rows of items, or bytes of text."""
 MOST_SHARDS = 512
 PARTS_PER_TASK = 4
 UNKNOWN_SLOTS = 8
@@ -165,9 +166,11 @@ class SparkEngine:
     def _divided(self, source: "Source", stream: Stream, build: Callable[[Any], Any]) -> "DataFrame":
         """What `build` makes of the rows of every part."""
         rows, users = self.rows_of(source), key_columns(source.user, "user")
-        per_part = TEXTS_PER_PART if source.text else ROWS_PER_PART
         with translated():
-            size = rows.count() if self.counted is None else self.counted
+            if source.text is not None and source.text.column is not None:
+                size, per_part = _bytes_of(rows, source.text.column), TEXT_PER_PART
+            else:
+                size, per_part = rows.count() if self.counted is None else self.counted, ROWS_PER_PART
         # Small parts and tasks cost more than their work: no more of them than can run at once, unless they get large.
         found = task_slots(self._session)
         slots = (found and found[0]) or UNKNOWN_SLOTS
@@ -223,7 +226,7 @@ class SparkEngine:
 
     def collect(self, items: Items, step: Callable[[Any], NDArray[Any]]) -> NDArray[Any]:
         """The values that `step` finds in all shards."""
-        told = self._map(self._settled(items), shards.find, step=step)
+        told = self._told(items, partial(shards.find, step=step))
         with translated():
             letters = sorted(read_letters(told.toArrow().to_batches()), key=lambda letter: letter.place)
         # A source without rows has no shards.
@@ -255,7 +258,7 @@ class SparkEngine:
         how: dict[str, Any] = {"name": name, "limits": limits, "cut": cut}
         rest = _total(self._informed(parts, items, marks, workers.sum_others, FOUND, **how))
         sums = self._informed(parts, items, marks, workers.sum_released, SCHEMA, **how, shards=self._shards)
-        return Items(sums.unionByName(self._settled(items)), np.int64, kept=items.kept), rest
+        return replace(items, table=sums.unionByName(self._waiting(items)), given=np.int64), rest
 
     def require_users(self, sets: Sets, most: int) -> None:
         """Raise an error if there are more users than the calibration covers; Spark compares, and the count stays there."""
@@ -272,7 +275,7 @@ class SparkEngine:
         if sets.table is not None:
             return sets.table
         news = self._map(states_of(sets.parts), workers.announce, shards=self._shards)
-        return Items(self._grouped(news).applyInArrow(on_group(shards.found_shard), SCHEMA))
+        return Items(self._kept(self._grouped(news).applyInArrow(on_group(shards.found_shard), SCHEMA)))
 
     def restrict(self, sets: Sets, items: Items) -> Sets:
         """The parts restricted to open items, with their table of items."""
@@ -310,14 +313,15 @@ class SparkEngine:
     def weigh(self, rows: SparkRows, items: Items, rule: Rule) -> Items:
         """Sum what users give: first within every part, then over the parts."""
         sent: dict[str, Any] = {"rule": rule, "shards": self._shards}
-        reads = [*([rule.reads] if rule.reads else []), *(["open"] if rows.cut else [])]
+        looks = [rule.reads] if rule.reads else []
+        reads = [*looks, *(["open"] if rows.cut else [])]
         if reads:
-            told = self._grouped(self._waiting(items, reads))
+            told = self._grouped(self._shards_of(items, partial(shards.wait, reads=reads, ends=looks)))
             weigh = on_groups(workers.weigh_informed, cut=rows.cut, **sent)
             given = rows.parts.groupBy("place").cogroup(told).applyInArrow(weigh, SCHEMA)
         else:
             given = self._map(rows.parts, workers.weigh_alone, **sent).unionByName(self._waiting(items))
-        return Items(given, np.int64, kept=items.kept, rounds=items.rounds + 1)
+        return Items(items.found, given, np.int64, rounds=items.rounds + 1)
 
     def walk(self, rows: SparkRows, items: Items, walk: Walk, stream: Stream) -> Items:
         """Run a policy in each of its parts and sum the weights (docs/hybrid.md)."""
@@ -326,15 +330,14 @@ class SparkEngine:
         sent: dict[str, Any] = {"walk": walk, "stream": stream, "shards": self._shards}
         follow = on_group(workers.walk_part, **sent)
         given = self._grouped(divided).applyInArrow(follow, SCHEMA)
-        return Items(
-            given.unionByName(self._waiting(items)), walk.dtype, kept=items.kept, rounds=items.rounds + 1
-        )
+        told = given.unionByName(self._waiting(items))
+        return Items(items.found, told, walk.dtype, rounds=items.rounds + 1)
 
     def update(self, items: Items, step: Step) -> Items:
         """Apply `step` to every shard, together with what comes next; after some rounds, now."""
         updated = replace(items, steps=(*items.steps, step))
         if updated.rounds >= ROUNDS_PER_TABLE:
-            self._settled(updated)
+            self._settle(updated)
         return updated
 
     def names(self, sets: Sets, items: Items) -> "DataFrame | Brought":
@@ -365,7 +368,7 @@ class SparkEngine:
         return names
 
     def _decoded(self, sets: Sets, items: Items, decode: Callable[..., Any], schema: Any) -> "DataFrame":
-        mail = self._map(self._settled(items), shards.post_released)
+        mail = self._told(items, shards.post_released)
         parts = names_of(sets.names).groupBy("place")
         decoded: DataFrame = parts.cogroup(self._grouped(mail)).applyInArrow(on_groups(decode), schema)
         return decoded
@@ -380,28 +383,34 @@ class SparkEngine:
         **options: Any,
     ) -> "DataFrame":
         """What a function makes of every part, after the shards have sent it these columns of its items."""
-        mail = self._grouped(self._map(self._settled(items), shards.post, reads=reads))
+        mail = self._grouped(self._told(items, partial(shards.post, reads=reads)))
         grouped = parts.groupBy("place").cogroup(mail)
         found: DataFrame = grouped.applyInArrow(on_groups(function, **options), schema)
         return found
 
-    def _waiting(self, items: Items, reads: Sequence[str] = ()) -> "DataFrame":
-        """The shards as they wait for weights, and the columns that they send the parts."""
-        return self._shards_of(items, partial(shards.wait, reads=reads))
+    def _waiting(self, items: Items) -> "DataFrame":
+        """The shards as they wait for weights."""
+        return self._shards_of(items, shards.wait)
 
     def _shards_of(self, items: Items, tell: shards.Tell = shards.stay) -> "DataFrame":
-        """What the shards send when they are computed: themselves, and what `tell` adds."""
-        if items.given is None:
-            return self._map(items.table, shards.update, steps=items.steps, tell=tell)
-        gather = on_group(shards.gather, dtype=items.given, steps=items.steps, tell=tell)
-        return self._grouped(items.table).applyInArrow(gather, SCHEMA)
+        """What the shards tell when they are computed."""
+        how: dict[str, Any] = {"dtype": items.given, "steps": items.steps, "tell": tell}
+        own = items.found.groupBy("place")
+        if items.table is None:
+            return own.applyInArrow(on_group(shards.compute, **how), SCHEMA)
+        mail = self._grouped(items.table)
+        return own.cogroup(mail).applyInArrow(on_groups(shards.compute, **how), SCHEMA)
 
-    def _settled(self, items: Items) -> "DataFrame":
-        """The shards, computed now if they are not."""
-        if items.given is not None or items.steps or not items.kept:
-            table = self._keeper.renew(self._shards_of(items))
-            items.table, items.given, items.steps, items.kept, items.rounds = table, None, (), True, 0
-        return items.table
+    def _settle(self, items: Items) -> None:
+        """Compute the columns of the shards now, unless they are."""
+        if items.given is not None or items.steps:
+            items.table = self._keeper.renew(self._shards_of(items))
+            items.given, items.steps, items.rounds = None, (), 0
+
+    def _told(self, items: Items, tell: shards.Tell) -> "DataFrame":
+        """What the shards tell, which are computed now if they are not."""
+        self._settle(items)
+        return self._shards_of(items, tell)
 
     def _map(self, table: "DataFrame", function: Callable[..., Any], **options: Any) -> "DataFrame":
         return table.mapInArrow(partial(on_letters, partial(function, **options)), SCHEMA)
@@ -419,6 +428,14 @@ class SparkEngine:
 
     def _places(self, number: int, sign: int = 1) -> Places:
         return even_places(number, self._spread_over, sign)
+
+
+def _bytes_of(rows: "DataFrame", column: str) -> int:
+    """The length of all text of a column."""
+    from pyspark.sql import functions
+
+    ((size,),) = rows.agg(functions.sum(functions.octet_length(named(column)))).collect()
+    return int(size or 0)
 
 
 def _total(table: "DataFrame") -> int:

@@ -72,16 +72,17 @@ class SparkRows:
 
 @dataclass(repr=False)
 class Items:
-    """The shards of the items, which may have to be computed: in `table` are their states, and letters with weights for
-    them if those have to be added, of type `given`; then follow the `steps`.
+    """The shards of the items, which may have to be computed: in `found` are those that parts have announced, in `table`
+    the columns that were added to them, and letters with weights if those have to be added, of type `given`; then follow
+    the `steps`.
 
-    `kept` says that they are computed from a table that is kept, by this number of weighings.
+    `rounds` is the number of weighings since a table was kept.
     """
 
-    table: "DataFrame"
+    found: "DataFrame"
+    table: "DataFrame | None" = None
     given: type[np.generic] | None = None
     steps: tuple[Step, ...] = ()
-    kept: bool = False
     rounds: int = 0
 
 

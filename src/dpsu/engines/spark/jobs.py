@@ -107,7 +107,11 @@ class SparkJob(Job):
         if mode == "exchange" and size:
             require_keeper(spark.session)
             spark.counted = size
-            with grouped_jobs(spark.session, "dpsu: dividing users", self._group):
+            numbers = all(dtype.is_numeric() or dtype.is_temporal() for dtype in none.dtypes)
+            with ExitStack() as stack:
+                stack.enter_context(grouped_jobs(spark.session, "dpsu: dividing users", self._group))
+                if numbers:  # a part comes to its task as a single batch, too
+                    stack.enter_context(batches_of_rows(spark.session))
                 return self._job.read(spark, source, lists, stream)
         return Waiting(rows, none, source, size, room.peers if mode == "barrier" else 0)
 

@@ -26,7 +26,7 @@ SELF, NAMES, VALUES, TEXTS = -1, -2, -3, -4
 """Senders of a place's own state, of the names of its items, of the values of its rows, and of its texts; shards are senders
 by their absolute places."""
 
-PIECE_BYTES = 1 << 22
+PIECE_BYTES, ALIGNMENT = 1 << 22, 64
 
 MANY_OBJECTS = 10_000
 """Objects that a garbage collection may search: less than a hundredth of a second."""
@@ -49,16 +49,41 @@ def written(letters: Iterable[Letter]) -> Iterator[pa.RecordBatch]:
     rows: list[tuple[Any, ...]] = []
     size = 0
     for place, sender, content, turn in letters:
-        payload = memoryview(pickle.dumps(content, protocol=pickle.HIGHEST_PROTOCOL))
-        pieces = max(1, -(-len(payload) // PIECE_BYTES))
-        for piece in range(pieces):
-            part = payload[piece * PIECE_BYTES : (piece + 1) * PIECE_BYTES]
-            rows.append((place, sender, turn, piece, pieces, part))
-            size += len(part)
+        pieces = _pieces_of(content)
+        for number, piece in enumerate(pieces):
+            rows.append((place, sender, turn, number, len(pieces), piece))
+            size += len(piece)
             if size >= PIECE_BYTES:
                 yield _batch(rows)
                 rows, size = [], 0
     yield _batch(rows)
+
+
+def _pieces_of(content: Any) -> list[Any]:
+    """The sizes of what follows; the content without its arrays; and its arrays, which are not copied for that."""
+    arrays: list[pickle.PickleBuffer] = []
+    rest = pickle.dumps(content, protocol=pickle.HIGHEST_PROTOCOL, buffer_callback=arrays.append)
+    parts = [memoryview(rest), *(array.raw() for array in arrays)]
+    sizes = np.array([len(part) for part in parts])
+    return [sizes.tobytes(), *(part[at:][:PIECE_BYTES] for part in parts for at in _starts(len(part)))]
+
+
+def _content_of(pieces: list[pa.Buffer]) -> Any:
+    """The content of these pieces; its arrays begin where a processor likes them to."""
+    sizes = np.frombuffer(pieces[0], np.int64)
+    *begins, end = np.cumsum([0, *(sizes + -sizes % ALIGNMENT)]).tolist()
+    room = np.empty(end, np.uint8).data
+    spans = list(zip(begins, sizes.tolist(), strict=True))
+    places = [begin + at for begin, size in spans for at in _starts(size)]
+    for place, piece in zip(places, pieces[1:], strict=True):
+        room[place : place + piece.size] = memoryview(piece).cast("B")
+    rest, *arrays = (room[begin : begin + size] for begin, size in spans)
+    return pickle.loads(rest, buffers=arrays)
+
+
+def _starts(size: int) -> range:
+    """Where the pieces of so many bytes begin."""
+    return range(0, size, PIECE_BYTES)
 
 
 def _batch(rows: list[tuple[Any, ...]]) -> pa.RecordBatch:
@@ -83,8 +108,7 @@ def read(batches: Iterable[pa.RecordBatch]) -> Iterator[Letter]:
             got[piece] = payload.as_buffer()
             if len(got) == pieces:
                 del waiting[place, sender, turn]
-                whole = got[0] if pieces == 1 else b"".join(got[number] for number in range(pieces))
-                yield Letter(place, sender, pickle.loads(whole), turn)
+                yield Letter(place, sender, _content_of([got[number] for number in range(pieces)]), turn)
 
 
 def in_task(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,4 +1,8 @@
-"""The code of Spark's workers for the shards of the items of an exchange."""
+"""The code of Spark's workers for the shards of the items of an exchange.
+
+What a shard is found with, its items and which parts have them, stays in a table of its own. Only the columns that have
+been added travel with the letters, as a letter of the shard to itself.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -8,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from dpsu.engines.contract import SHOWN, Step
+from dpsu.engines.contract import SHOWN, Columns, Step
 from dpsu.engines.rows import SATURATION, merged_columns
 from dpsu.engines.spark.letters import SELF, Letter, as_table
 
@@ -21,10 +25,11 @@ Tell = Callable[[Letter], Iterable[Letter]]
 
 @dataclass(frozen=True, repr=False)
 class Shard:
-    """Some of the items: their columns, and for every part the positions of its items."""
+    """Some of the items: their columns, and for every part the positions of its items. `found` names the first columns."""
 
-    columns: dict[str, NDArray[Any]]
+    columns: Columns
     links: dict[int, NDArray[np.uint32]]
+    found: frozenset[str]
 
 
 def found_shard(letters: list[Letter]) -> pa.Table:
@@ -32,7 +37,7 @@ def found_shard(letters: list[Letter]) -> pa.Table:
     letters = sorted(letters, key=lambda letter: letter.sender)
     columns, numbers = merged_columns([letter.content for letter in letters])
     links = {letter.sender: number for letter, number in zip(letters, numbers, strict=True)}
-    return as_table([Letter(letters[0].place, SELF, Shard(columns, links))])
+    return as_table([Letter(letters[0].place, SELF, Shard(columns, links, frozenset(columns)))])
 
 
 def post(shard: Letter, *, reads: Sequence[str]) -> Iterator[Letter]:
@@ -42,18 +47,18 @@ def post(shard: Letter, *, reads: Sequence[str]) -> Iterator[Letter]:
         yield Letter(part, -shard.place, {name: columns[name][at] for name in reads})
 
 
-def stay(shard: Letter) -> Iterator[Letter]:
-    """A shard stays."""
-    yield shard
+def stay(shard: Letter, *, without: Sequence[str] = ()) -> Iterator[Letter]:
+    """The columns that a shard was not found with, and those `without` which it goes on."""
+    own, left = shard.content, {*shard.content.found, *without}
+    yield shard._replace(content={name: own.columns[name] for name in own.columns if name not in left})
 
 
-def wait(shard: Letter, *, reads: Sequence[str] = ()) -> Iterator[Letter]:
-    """A shard waits for weights, without those of before, and sends the parts these columns of their items.
+def wait(shard: Letter, *, reads: Sequence[str] = (), ends: Sequence[str] = ()) -> Iterator[Letter]:
+    """A shard waits for weights, and sends the parts these columns of their items.
 
-    Shards travel twice in every round, so they carry nothing that will be replaced.
+    Its columns travel twice in every round, so it keeps neither the weights of before nor what `ends` with weighing.
     """
-    columns = {name: column for name, column in shard.content.columns.items() if name not in GIVEN}
-    yield shard._replace(content=replace(shard.content, columns=columns))
+    yield from stay(shard, without=[*GIVEN, *ends])
     if reads:
         yield from post(shard, reads=reads)
 
@@ -69,30 +74,41 @@ def post_released(shard: Letter) -> Iterator[Letter]:
         unnamed[at] = False
 
 
-def gather(letters: list[Letter], *, dtype: type[np.generic], steps: Sequence[Step], tell: Tell) -> pa.Table:
-    """A shard with the weights that all parts gave to its items, after these steps; and what it then tells others."""
-    (own,) = (letter for letter in letters if letter.sender == SELF)
-    shard = own.content
+def compute(
+    own: list[Letter],
+    mail: Sequence[Letter] = (),
+    *,
+    dtype: type[np.generic] | None,
+    steps: Sequence[Step],
+    tell: Tell,
+) -> pa.Table:
+    """What a shard tells others when it has its columns, the weights of type `dtype` that parts sent, and these steps."""
+    (letter,) = own
+    shard: Shard = letter.content
+    columns: Columns = shard.columns
+    for kept in (each for each in mail if each.sender == SELF):
+        columns = {**columns, **kept.content}
+    if dtype is not None:
+        columns = {**columns, **_weights(shard, [each for each in mail if each.sender != SELF], dtype)}
+    for step in steps:
+        changed = step(columns)
+        assert not shard.found & changed.keys(), "what a shard was found with does not change"
+        columns = {**columns, **changed}
+    return as_table(tell(letter._replace(content=replace(shard, columns=columns))))
+
+
+def _weights(shard: Shard, answers: list[Letter], dtype: type[np.generic]) -> Columns:
+    """The weights that all parts gave to the items of a shard."""
     total = np.zeros(len(shard.columns["digest"]), dtype)
     held = np.zeros(len(total), np.bool_)
     # In the order of a policy's parts: sums of floats depend on the order, and every engine must use the same.
-    answers = [letter for letter in letters if letter.sender != SELF]
     for answer in sorted(answers, key=lambda answer: (answer.turn, answer.sender)):
         at = shard.links[answer.sender]
         total[at] += answer.content["total"]
         held[at] |= answer.content["held"]
         if dtype is np.int64:
             np.minimum(total, SATURATION, out=total)
-    made = replace(shard, columns={**shard.columns, "total": total, "held": held})
-    return as_table(update(own._replace(content=made), steps=steps, tell=tell))
-
-
-def update(shard: Letter, *, steps: Sequence[Step], tell: Tell) -> Iterable[Letter]:
-    """What a shard tells others after these steps, each of which changes or adds columns."""
-    columns = shard.content.columns
-    for step in steps:
-        columns = {**columns, **step(columns)}
-    return tell(shard._replace(content=replace(shard.content, columns=columns)))
+    return {"total": total, "held": held}
 
 
 def find(shard: Letter, *, step: Callable[[Any], NDArray[Any]]) -> Iterator[Letter]:
