@@ -74,9 +74,10 @@ def test_a_limit_of_batches_is_lifted_for_a_while_unless_the_session_has_its_own
         conf.unset(BATCH_BYTES)
 
 
-def test_a_limit_stays_where_the_rows_of_a_batch_have_none() -> None:
+@pytest.mark.parametrize("rows", ["0", "-1", str(2**31 - 1)])
+def test_a_limit_stays_where_the_rows_of_a_batch_have_none_that_is_small(rows: str) -> None:
     conf = session().conf
-    conf.set(BATCH_ROWS, "0")
+    conf.set(BATCH_ROWS, rows)
     try:
         with batches_of_rows(session()):
             assert conf.get(BATCH_BYTES, None) is None

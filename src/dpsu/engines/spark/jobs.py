@@ -78,11 +78,6 @@ class Waiting:
     size: int
     peers: int = 0
 
-    @property
-    def short(self) -> bool:
-        """Whether a batch of rows is far below 2 GB, if only the number of its rows is limited."""
-        return self.source.text is None
-
 
 class SparkJob(Job):
     """A job that is run on Spark, in the way that fits the data or in the one that is asked for."""
@@ -107,11 +102,7 @@ class SparkJob(Job):
         if mode == "exchange" and size:
             require_keeper(spark.session)
             spark.counted = size
-            numbers = all(dtype.is_numeric() or dtype.is_temporal() for dtype in none.dtypes)
-            with ExitStack() as stack:
-                stack.enter_context(grouped_jobs(spark.session, "dpsu: dividing users", self._group))
-                if numbers:  # a part comes to its task as a single batch, too
-                    stack.enter_context(batches_of_rows(spark.session))
+            with grouped_jobs(spark.session, "dpsu: dividing users", self._group):
                 return self._job.read(spark, source, lists, stream)
         return Waiting(rows, none, source, size, room.peers if mode == "barrier" else 0)
 
@@ -183,10 +174,10 @@ class SparkJob(Job):
         return replace(done.chosen, names=Brought(names, engine.session, engine.parts))
 
     def _on_rows(self, sets: Waiting, description: str) -> ExitStack:
-        """What holds while tasks read the rows."""
+        """What holds while tasks read the rows; those of text may be long."""
         stack, session = ExitStack(), sets.rows.sparkSession
         stack.enter_context(grouped_jobs(session, description, self._group))
-        if sets.short:
+        if sets.source.text is None:
             stack.enter_context(batches_of_rows(session))
         return stack
 

@@ -69,7 +69,7 @@ def _pieces_of(content: Any) -> list[Any]:
 
 
 def _content_of(pieces: list[pa.Buffer]) -> Any:
-    """The content of these pieces; its arrays begin where a processor likes them to."""
+    """The content of these pieces; its arrays begin at multiples of ALIGNMENT, as compiled loops expect."""
     sizes = np.frombuffer(pieces[0], np.int64)
     *begins, end = np.cumsum([0, *(sizes + -sizes % ALIGNMENT)]).tolist()
     room = np.empty(end, np.uint8).data

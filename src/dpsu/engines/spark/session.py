@@ -20,6 +20,8 @@ OURS = re.compile(r"dpsu\.errors\.(\w+): ([^\n]+)")
 
 ADAPTIVE = "spark.sql.adaptive.enabled"
 BATCH_ROWS, ROWS_OF_BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch", "10000"
+MOST_ROWS = 100_000
+"""A higher limit of rows does not keep batches small."""
 BATCH_BYTES, MOST_BYTES = "spark.sql.execution.arrow.maxBytesPerBatch", str(2**31 - 1)
 
 REMEDIES = {
@@ -184,8 +186,9 @@ def drop_checkpoint(table: "DataFrame") -> None:
 
 
 def rows_of_batch(session: "SparkSession") -> int:
-    """The most rows of an Arrow batch; 0 where they are not limited."""
-    return max(0, int(setting(session, BATCH_ROWS, ROWS_OF_BATCH)))
+    """The most rows of an Arrow batch; 0 where they are not limited, or not to a small number."""
+    rows = int(setting(session, BATCH_ROWS, ROWS_OF_BATCH))
+    return rows if 0 < rows <= MOST_ROWS else 0
 
 
 @contextmanager
@@ -193,7 +196,7 @@ def batches_of_rows(session: "SparkSession") -> Iterator[None]:
     """Limit the Arrow batches of this block by their rows alone, as Spark 4.0 does: for rows with short values.
 
     Later versions also limit their bytes, and count these after every row, which takes twice as long as writing it. A
-    limit that the session sets stays, and so does the only one.
+    limit that the session sets stays, and so does any limit where rows are not limited to a small number.
     """
     stays = setting(session, BATCH_BYTES, "") or not rows_of_batch(session)
     with nullcontext() if stays else _set(session, BATCH_BYTES, MOST_BYTES):
